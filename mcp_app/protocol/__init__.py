@@ -1,0 +1,1 @@
+"""What the specification says, as values and pure functions: no Django, no I/O, no clock."""

@@ -1,0 +1,174 @@
+"""JSON-RPC 2.0 messages from bytes and to bytes. Knows no method and no era.
+
+`orjson` is the fast path; where it refuses, or would turn a long integer into a float, the
+standard library decides, so that one grammar holds whatever the body: RFC 8259, without the NaN
+and Infinity that Python would add.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn, TypeGuard
+
+import orjson
+
+from mcp_app.protocol.errors import InvalidParams, InvalidRequest, ParseError, ProtocolError
+
+RequestId = str | int
+
+_LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call that wants an answer. `params` is an object, or None where it was absent or null."""
+
+    id: RequestId
+    method: str
+    params: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """A message that must not be answered."""
+
+    method: str
+    params: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer from the client to a request of the server's (2025-11-25 and earlier)."""
+
+    id: RequestId
+    result: Any = None
+    error: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A message that is refused, with the id it is answered under where one could be read."""
+
+    error: ProtocolError
+    id: RequestId | None = None
+
+
+Message = Request | Notification | Response | Malformed
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Several messages in one body (2025-03-26 alone)."""
+
+    messages: tuple[Message, ...] = field(default=())
+
+
+def loads(body: bytes) -> Any:
+    """The JSON value that `body` holds.
+
+    Raises:
+        ParseError: not UTF-8, not JSON, nested beyond reason, or with NaN or Infinity.
+    """
+    if not _LONG_INTEGER.search(body):
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            pass
+    try:
+        text = body.decode("utf-8-sig")
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise ParseError("The body is not valid JSON.") from error
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("a number is out of range")
+    return number
+
+
+def dumps(value: Any) -> bytes:
+    """`value` as compact JSON. Integers of any size and lone surrogates survive."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        text = json.dumps(_without_fragments(value), separators=(",", ":"), allow_nan=False)
+        return text.encode("ascii")
+
+
+def _without_fragments(value: Any) -> Any:
+    if isinstance(value, orjson.Fragment):
+        return json.loads(value.contents)
+    if isinstance(value, Mapping):
+        return {key: _without_fragments(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_fragments(item) for item in value]
+    return value
+
+
+def parse(body: bytes) -> Message | Batch:
+    """The message or batch in `body`; what is wrong with it is a value, too, never raised."""
+    try:
+        value = loads(body)
+    except ParseError as error:
+        return Malformed(error)
+    if isinstance(value, list):
+        if not value:
+            return Malformed(InvalidRequest("A batch must hold at least one message."))
+        return Batch(tuple(from_value(item) for item in value))
+    return from_value(value)
+
+
+def from_value(value: Any) -> Message:
+    """One message from its JSON value."""
+    if not isinstance(value, dict):
+        return Malformed(InvalidRequest("A message must be a JSON object."))
+    request_id = value.get("id")
+    known_id = request_id if is_request_id(request_id) else None
+    if "id" in value and known_id is None:
+        return Malformed(InvalidRequest("The id must be a string or an integer."))
+    if value.get("jsonrpc") != "2.0":
+        return Malformed(InvalidRequest('The member "jsonrpc" must be "2.0".'), known_id)
+    if "method" not in value:
+        return _response(value, known_id)
+    return _call(value, known_id)
+
+
+def _call(value: Mapping[str, Any], request_id: RequestId | None) -> Message:
+    method = value["method"]
+    if not isinstance(method, str):
+        return Malformed(InvalidRequest("The method must be a string."), request_id)
+    params = value.get("params")
+    if params is not None and not isinstance(params, dict):
+        return Malformed(InvalidParams("The params must be an object."), request_id)
+    if request_id is None:
+        return Notification(method, params)
+    return Request(request_id, method, params)
+
+
+def _response(value: Mapping[str, Any], request_id: RequestId | None) -> Message:
+    if request_id is None or ("result" in value) == ("error" in value):
+        return Malformed(InvalidRequest("The message has no method."), request_id)
+    return Response(request_id, value.get("result"), value.get("error"))
+
+
+def is_request_id(value: Any) -> TypeGuard[RequestId]:
+    """Whether `value` may identify a request: a string or an integer, which true is not."""
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def result_response(request_id: RequestId, result: Any) -> dict[str, Any]:
+    """A successful answer."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+
+def notification(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """A message from the server that wants no answer."""
+    return {"jsonrpc": "2.0", "method": method, "params": params}

@@ -1,0 +1,64 @@
+"""The methods that are served: in which eras, what their parameters are, what may be cached."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mcp_app.protocol.errors import InvalidParams, MethodNotFound
+from mcp_app.protocol.versions import Era
+
+_BOTH: Final = frozenset(Era)
+_JSON_NAMES: Final = {str: "a string", dict: "an object"}
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One member of `params`. `null` reads as absent, since several clients send it so."""
+
+    type: type
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What one method is, in every revision that has it."""
+
+    name: str
+    eras: frozenset[Era] = _BOTH
+    params: Mapping[str, Param] = field(default_factory=dict)
+    cacheable: bool = False
+    """Its result carries `ttlMs` and `cacheScope` (`2026-07-28 server/utilities/caching`)."""
+
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Raise InvalidParams for the first member that is missing or of the wrong type."""
+        for name, param in self.params.items():
+            value = params.get(name)
+            if value is None:
+                if param.required:
+                    raise InvalidParams(f"The parameter {name!r} is required.")
+            elif not isinstance(value, param.type):
+                kind = _JSON_NAMES[param.type]
+                raise InvalidParams(f"The parameter {name!r} must be {kind}.")
+
+
+_TABLE: Final = (
+    Method("server/discover", frozenset({Era.MODERN}), cacheable=True),
+    Method("initialize", frozenset({Era.LEGACY}), {"protocolVersion": Param(str, required=True)}),
+    Method("ping", frozenset({Era.LEGACY})),
+    Method("tools/list", params={"cursor": Param(str)}, cacheable=True),
+    Method("tools/call", params={"name": Param(str, required=True), "arguments": Param(dict)}),
+)
+
+METHODS: Final[Mapping[str, Method]] = {method.name: method for method in _TABLE}
+
+
+def find(name: str, era: Era) -> Method:
+    """The method of that name in that era.
+
+    Raises:
+        MethodNotFound: the era has no such method, or it is not served here.
+    """
+    method = METHODS.get(name)
+    if method is None or era not in method.eras:
+        raise MethodNotFound("Method not found")
+    return method

@@ -1,0 +1,12 @@
+"""Server-sent events to bytes (WHATWG HTML, section 9.2). Knows nothing of what an event means."""
+
+from typing import Final
+
+COMMENT: Final = b":\n\n"
+"""A keep-alive: readers ignore it, proxies see traffic."""
+
+
+def event(data: bytes, *, event_id: str | None = None) -> bytes:
+    """One `message` event. JSON holds no raw line break, so one data line is enough."""
+    head = b"" if event_id is None else b"id: " + event_id.encode("ascii") + b"\n"
+    return head + b"event: message\ndata: " + data + b"\n\n"

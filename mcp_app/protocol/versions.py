@@ -1,0 +1,106 @@
+"""The protocol revisions that are served, each with its era and what its messages may carry."""
+
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+
+class Era(Enum):
+    """How a revision carries version, identity and capabilities (`2026-07-28 basic/versioning`)."""
+
+    LEGACY = "legacy"
+    """By an `initialize` handshake (2025-11-25 and earlier)."""
+    MODERN = "modern"
+    """By metadata on each request (2026-07-28 and later)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolVersion:
+    """One revision: its date is its name, and dates order revisions.
+
+    The flags say which fields the revision's own schema knows, so that a strict client of an
+    older revision is never sent a field that it has no name for.
+    """
+
+    name: str
+    era: Era
+    batches: bool = False
+    """`2025-03-26 basic/index` Batching: receiving is a MUST there and gone afterwards."""
+    annotations: bool = False
+    audio: bool = False
+    progress_messages: bool = False
+    titles: bool = False
+    output_schema: bool = False
+    """Also `structuredContent`, which the schema describes."""
+    resource_links: bool = False
+    item_meta: bool = False
+    """`_meta` on a definition or content block."""
+    icons: bool = False
+    version_header: bool = False
+    """`MCP-Protocol-Version` exists from 2025-06-18 on."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+V_2024_11_05: Final = ProtocolVersion("2024-11-05", Era.LEGACY)
+V_2025_03_26: Final = ProtocolVersion(
+    "2025-03-26",
+    Era.LEGACY,
+    batches=True,
+    annotations=True,
+    audio=True,
+    progress_messages=True,
+)
+V_2025_06_18: Final = ProtocolVersion(
+    "2025-06-18",
+    Era.LEGACY,
+    annotations=True,
+    audio=True,
+    progress_messages=True,
+    titles=True,
+    output_schema=True,
+    resource_links=True,
+    item_meta=True,
+    version_header=True,
+)
+V_2025_11_25: Final = ProtocolVersion(
+    "2025-11-25",
+    Era.LEGACY,
+    annotations=True,
+    audio=True,
+    progress_messages=True,
+    titles=True,
+    output_schema=True,
+    resource_links=True,
+    item_meta=True,
+    icons=True,
+    version_header=True,
+)
+V_2026_07_28: Final = ProtocolVersion(
+    "2026-07-28",
+    Era.MODERN,
+    annotations=True,
+    audio=True,
+    progress_messages=True,
+    titles=True,
+    output_schema=True,
+    resource_links=True,
+    item_meta=True,
+    icons=True,
+    version_header=True,
+)
+
+VERSIONS: Final = (V_2026_07_28, V_2025_11_25, V_2025_06_18, V_2025_03_26, V_2024_11_05)
+"""Every revision this code speaks, newest first."""
+
+BY_NAME: Final = MappingProxyType({version.name: version for version in VERSIONS})
+
+WITHOUT_HEADER: Final = V_2025_03_26
+"""What a request with no version header and no session speaks (`2025-11-25 basic/transports`)."""
+
+
+def of_era(versions: tuple[ProtocolVersion, ...], era: Era) -> tuple[ProtocolVersion, ...]:
+    """The revisions of one era among those given, newest first."""
+    return tuple(sorted((v for v in versions if v.era is era), reverse=True, key=lambda v: v.name))
