@@ -1,0 +1,101 @@
+"""A tool as one immutable value, and its definition for each protocol revision."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp_app.catalog.arguments import Arguments
+from mcp_app.catalog.output import Output
+from mcp_app.catalog.signature import ContextBase, Kind
+from mcp_app.protocol import messages
+from mcp_app.protocol.versions import ProtocolVersion
+
+__all__ = ["ContextBase", "Kind", "Tool"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Tool:
+    """Everything known about a tool. What guards it is stated here and judged elsewhere."""
+
+    name: str
+    description: str
+    function: Callable[..., Any]
+    kind: Kind
+    arguments: Arguments
+    output: Output
+    module: str
+    title: str | None = None
+    read_only: bool = False
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+    permission_classes: tuple[Callable[[], Any], ...] | None = None
+    """None: the project's default. Never empty."""
+    throttle_classes: tuple[Callable[[], Any], ...] | None = None
+    """None: the project's default."""
+    throttle_scope: str | None = None
+    scopes: tuple[str, ...] = ()
+    """What a token must hold, all of it."""
+    timeout: float | None = None
+    """Seconds; None: the project's default."""
+    atomic: bool | None = None
+    """Whether a call runs in a transaction; None: the project's default."""
+    queryset: Any = None
+    """For permission classes that look at the model behind a view."""
+    icons: tuple[Mapping[str, Any], ...] = ()
+    meta: Mapping[str, Any] | None = None
+    _definitions: dict[str, dict[str, Any]] = field(default_factory=dict, init=False, repr=False)
+    _written: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function runs on the event loop."""
+        return self.kind in (Kind.ASYNC, Kind.ASYNC_GENERATOR)
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether the function asks for a Context."""
+        return self.arguments.context_name is not None
+
+    @property
+    def sensitive(self) -> frozenset[str]:
+        """The arguments that no log may hold."""
+        return self.arguments.sensitive
+
+    def definition(self, version: ProtocolVersion) -> dict[str, Any]:
+        """The `Tool` object of `version`, one for all callers: not to be changed."""
+        known = self._definitions.get(version.name)
+        if known is None:
+            known = self._definitions[version.name] = self._defined(version)
+        return known
+
+    def definition_json(self, version: ProtocolVersion) -> bytes:
+        """`definition` as JSON."""
+        known = self._written.get(version.name)
+        if known is None:
+            known = self._written[version.name] = messages.dumps(self.definition(version))
+        return known
+
+    def _defined(self, version: ProtocolVersion) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "name": self.name,
+            "title": self.title if version.titles else None,
+            "description": self.description,
+            "inputSchema": self.arguments.schema,
+            "outputSchema": self.output.schema if version.output_schema else None,
+            "annotations": self._annotations(version) if version.annotations else None,
+            "icons": [dict(icon) for icon in self.icons] if version.icons else None,
+            "_meta": dict(self.meta) if self.meta and version.item_meta else None,
+        }
+        return {key: value for key, value in fields.items() if value not in (None, [], {})}
+
+    def _annotations(self, version: ProtocolVersion) -> dict[str, Any]:
+        """The hints that the author declared; a client assumes the schema's defaults for others."""
+        hints: dict[str, Any] = {
+            "title": None if version.titles else self.title,
+            "readOnlyHint": self.read_only or None,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": self.open_world,
+        }
+        return {key: value for key, value in hints.items() if value is not None}

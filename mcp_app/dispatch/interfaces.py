@@ -1,0 +1,134 @@
+"""What dispatch asks of the layers above it: a recorder of call events and a store of sessions.
+
+Knows the values that pass between them. Knows neither Django nor how anything is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from mcp_app.dispatch.context import Caller
+
+
+class Decision(StrEnum):
+    """What the access checks said; empty on a record whose request never reached them."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    CONFIRM = "confirm"
+
+
+class Outcome(StrEnum):
+    """How a call ended, or that it runs."""
+
+    STARTED = "started"
+    OK = "ok"
+    ERROR = "error"
+    """The tool said no: `isError` in its result."""
+    DENIED = "denied"
+    REFUSED = "refused"
+    """Badly formed: unparsable, header and body disagree, wrong params."""
+    UNKNOWN = "unknown"
+    """No such tool or method."""
+    INVALID = "invalid"
+    """The tool's arguments did not validate."""
+    UNAUTHENTICATED = "unauthenticated"
+    THROTTLED = "throttled"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+    FAILED = "failed"
+    """An exception nobody expected."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class CallRecord:
+    """What one call event says; filled in while the call runs.
+
+    Texts may be of any length and content, as the caller sent them: the recorder trims, cleans
+    and redacts. A recorder reads the record when it is submitted, so it may be changed afterwards
+    and submitted again.
+    """
+
+    started_at: float
+    """Seconds since the epoch."""
+    duration: float | None = None
+    """Seconds; None while the call runs."""
+    method: str = ""
+    tool: str = ""
+    source: str = ""
+    """How the caller was authenticated: "token", "session", "command"; empty for nobody."""
+    transport: str = ""
+    """"http", "asgi" or "command"."""
+    decision: str = ""
+    outcome: str = Outcome.STARTED
+    error_class: str = ""
+    error_text: str = ""
+    correlation_id: str = ""
+    """32 hexadecimal digits, also told to the caller when a call fails."""
+    arguments: Mapping[str, Any] | None = None
+    """As the caller sent them; only the recorder's redacted copy is ever stored."""
+    sensitive: frozenset[str] = field(default=frozenset())
+    """Top-level arguments that are never stored."""
+    result_bytes: int | None = None
+    protocol_version: str = ""
+    client_name: str = ""
+    client_version: str = ""
+    address: str | None = None
+    request_id: str | int | float | None = None
+    session_id: str = ""
+    user: Any = None
+    token: Any = None
+    """The `Token` row, or another authentication object, or None."""
+    token_lookup: str = ""
+    pk: int | None = None
+    """Set by the recorder once a `started` row is stored, so that the end updates that row."""
+
+
+class Recorder(Protocol):
+    """Stores call events."""
+
+    def submit(self, record: CallRecord) -> Future[bool]:
+        """Hand over `record` as it stands; never raises.
+
+        The future is done when the event is committed (True), or was lost and logged (False); it
+        never holds an exception.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """What the handshake agreed on (`2025-11-25 basic/lifecycle`)."""
+
+    session_id: str
+    version: str
+    client_name: str = ""
+    client_version: str = ""
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+
+
+class SessionStore(Protocol):
+    """Keeps legacy sessions, each bound to the credential that opened it."""
+
+    def create(
+        self,
+        caller: Caller,
+        version: str,
+        client: Mapping[str, Any],
+        capabilities: Mapping[str, Any],
+    ) -> SessionState:
+        """Open a session; `client` is the `clientInfo` object as sent."""
+        ...
+
+    def find(self, session_id: str, caller: Caller) -> SessionState | None:
+        """The live session of that name, None when it is unknown, ended, expired or another's."""
+        ...
+
+    def end(self, session_id: str, caller: Caller) -> bool:
+        """End the session; False when `find` would not have found it."""
+        ...
