@@ -1,0 +1,92 @@
+"""What dispatch needs from a deployment, as interfaces: who may do what, and what is configured."""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mcp_app.catalog.definition import Tool
+from mcp_app.catalog.registry import MCPServer
+from mcp_app.dispatch.context import Caller, Cancellation, Outlet
+from mcp_app.dispatch.interfaces import CallRecord, SessionState, SessionStore
+from mcp_app.protocol.messages import Request
+from mcp_app.protocol.route import Route
+from mcp_app.protocol.versions import ProtocolVersion
+
+
+class Access(Protocol):
+    """What one caller may do, asked in the same words for lists and for calls."""
+
+    def permits(self, tool: Tool) -> bool:
+        """Whether the tool's permission classes admit the caller."""
+        ...
+
+    def retry_after(self, tool: Tool) -> float | None:
+        """Seconds until the next call is admitted; None when this one is, which then counts."""
+        ...
+
+    def request_for(self, tool: Tool) -> Any:
+        """The DRF request that stands for a call of this tool."""
+        ...
+
+    def is_public(self, tool: Tool) -> bool:
+        """Whether everybody may call the tool, so that a list holding it alone may be shared."""
+        ...
+
+
+class Config(Protocol):
+    """The settings that dispatch reads; `conf.settings` has them."""
+
+    @property
+    def versions(self) -> tuple[ProtocolVersion, ...]:
+        """The revisions that are served, newest first."""
+        ...
+
+    @property
+    def server_info(self) -> Mapping[str, Any]:
+        """The `Implementation` object that names the server."""
+        ...
+
+    def __getattr__(self, name: str) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """One server's collaborators, put together by the transports."""
+
+    server: MCPServer
+    sessions: SessionStore
+    config: Config
+    transaction: Callable[[Tool], AbstractContextManager[Any]]
+    """What a sync tool runs inside: a transaction, or nothing."""
+    explain: Callable[[BaseException], str | None]
+    """What an exception of the product's says to the model; None for one that must not speak."""
+    cursor_key: Callable[[], bytes]
+    challenge: Callable[[tuple[str, ...]], str]
+    """The `WWW-Authenticate` value that asks for these scopes."""
+
+
+@dataclass(slots=True, eq=False)
+class Inbound:
+    """One message with all that is known about it. Lives as long as its answer takes."""
+
+    request: Request
+    route: Route
+    headers: Mapping[str, str]
+    caller: Caller
+    access: Access
+    session: SessionState | None
+    record: CallRecord
+    outlet: Outlet
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    _answered: threading.Lock = field(default_factory=threading.Lock)
+
+    def claim(self) -> bool:
+        """Whether the asker may answer: True once, for a run's end or its time limit."""
+        return self._answered.acquire(blocking=False)
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The request's params, empty where it had none."""
+        return self.request.params or {}
