@@ -1,0 +1,245 @@
+"""The settings: one dict, `MCP_APP`, read on access, each key a typed property with its default.
+
+`validate()` is called once at start-up and refuses what cannot be right with a sentence that says
+what to write; unknown keys are a system check (`mcp_app.E001`).
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any, Final
+
+from django.conf import settings as django_settings
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+
+from mcp_app import __version__
+from mcp_app.protocol.versions import BY_NAME, VERSIONS, ProtocolVersion
+
+DEFAULTS: Final[Mapping[str, Any]] = {
+    "ENABLED": True,
+    "SERVER_NAME": "django-mcp",
+    "SERVER_TITLE": "",
+    "SERVER_VERSION": __version__,
+    "INSTRUCTIONS": "",
+    "VERSIONS": [version.name for version in VERSIONS],
+    "SCOPES": {},
+    "AUTHENTICATION_CLASSES": ["mcp_app.auth.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": [],
+    "ALLOW_ANONYMOUS": False,
+    "ALLOWED_ORIGINS": [],
+    "ORIGIN_CHECK": None,
+    "NUM_PROXIES": 0,
+    "MAX_BODY_BYTES": 10 * 1024 * 1024,
+    "MAX_RESULT_BYTES": 4 * 1024 * 1024,
+    "BATCH_LIMIT": 50,
+    "WORKERS": 8,
+    "KEEP_ALIVE": 15.0,
+    "TOOL_TIMEOUT": 60.0,
+    "ATOMIC": None,
+    "LENIENT_ARGUMENTS": True,
+    "PAGE_SIZE": 200,
+    "LIST_TTL_MS": 60_000,
+    "LEGACY_SESSIONS": True,
+    "SESSION_TTL": 24 * 3600,
+    "TOKEN_MAX_DAYS": None,
+    "ROTATION_GRACE": 24 * 3600,
+    "LAST_USED_INTERVAL": 60,
+    "AUDIT_ARGUMENTS": "redacted",
+    "AUDIT_DATABASE": None,
+    "AUDIT_REQUIRED": False,
+    "REDACT_KEYS": [],
+    "ON_CALL": [],
+}
+"""Every key with its default. Sizes in bytes; times in seconds unless the name says otherwise."""
+
+AUDIT_LEVELS: Final = ("none", "names", "redacted", "digest")
+_POSITIVE: Final = (
+    "MAX_BODY_BYTES",
+    "MAX_RESULT_BYTES",
+    "BATCH_LIMIT",
+    "KEEP_ALIVE",
+    "TOOL_TIMEOUT",
+    "PAGE_SIZE",
+    "SESSION_TTL",
+)
+_NOT_NEGATIVE: Final = (
+    "NUM_PROXIES",
+    "WORKERS",
+    "LIST_TTL_MS",
+    "LAST_USED_INTERVAL",
+    "ROTATION_GRACE",
+)
+_FLAGS: Final = (
+    "ENABLED",
+    "ALLOW_ANONYMOUS",
+    "LENIENT_ARGUMENTS",
+    "LEGACY_SESSIONS",
+    "AUDIT_REQUIRED",
+)
+_PATHS: Final = (
+    "AUTHENTICATION_CLASSES",
+    "DEFAULT_PERMISSION_CLASSES",
+    "DEFAULT_THROTTLE_CLASSES",
+    "ON_CALL",
+)
+
+
+@lru_cache(maxsize=256)
+def _imported(path: str) -> Any:
+    return import_string(path)
+
+
+@lru_cache(maxsize=16)
+def _versions(names: tuple[str, ...]) -> tuple[ProtocolVersion, ...]:
+    return tuple(version for version in VERSIONS if version.name in names)
+
+
+class Settings:
+    """`MCP_APP` by attribute: `settings.PAGE_SIZE`. Tests override it like any Django setting."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            default = DEFAULTS[name]
+        except KeyError:
+            raise AttributeError(f"MCP_APP has no setting {name!r}") from None
+        return self.raw.get(name, default)
+
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The dict as the project wrote it."""
+        configured: Mapping[str, Any] = getattr(django_settings, "MCP_APP", {})
+        return configured
+
+    @property
+    def enabled(self) -> bool:
+        """Off answers a bare 404 to everything."""
+        return bool(self.ENABLED)
+
+    @property
+    def versions(self) -> tuple[ProtocolVersion, ...]:
+        """The revisions that are served, newest first."""
+        return _versions(tuple(self.VERSIONS))
+
+    @property
+    def server_info(self) -> Mapping[str, Any]:
+        """The `Implementation` object that names this server."""
+        info = {"name": self.SERVER_NAME, "version": str(self.SERVER_VERSION)}
+        return info | ({"title": str(self.SERVER_TITLE)} if self.SERVER_TITLE else {})
+
+    @property
+    def authentication_classes(self) -> tuple[type, ...]:
+        """DRF authentication classes, asked in order."""
+        return self._classes("AUTHENTICATION_CLASSES")
+
+    @property
+    def permission_classes(self) -> tuple[type, ...]:
+        """For tools that name none."""
+        return self._classes("DEFAULT_PERMISSION_CLASSES")
+
+    @property
+    def throttle_classes(self) -> tuple[type, ...]:
+        """For tools that name none."""
+        return self._classes("DEFAULT_THROTTLE_CLASSES")
+
+    @property
+    def origin_check(self) -> Callable[[str], bool] | None:
+        """Asked for an Origin that no list admits."""
+        check: Callable[[str], bool] | str | None = self.ORIGIN_CHECK
+        return _imported(check) if isinstance(check, str) else check
+
+    @property
+    def session_ttl(self) -> timedelta:
+        """How long a legacy session may idle."""
+        return timedelta(seconds=self.SESSION_TTL)
+
+    def _classes(self, name: str) -> tuple[type, ...]:
+        return tuple(
+            _imported(item) if isinstance(item, str) else item for item in getattr(self, name)
+        )
+
+
+settings: Final = Settings()
+
+
+def validate() -> None:
+    """Refuse settings that cannot be right.
+
+    Raises:
+        ImproperlyConfigured: with one sentence that says what to write.
+    """
+    if not isinstance(settings.raw, Mapping):
+        raise ImproperlyConfigured("MCP_APP must be a dict, such as {'SERVER_NAME': 'shop'}.")
+    _validate_versions()
+    _validate_numbers()
+    _validate_scopes()
+    for name in _PATHS:
+        _validate_paths(name)
+    if settings.AUDIT_ARGUMENTS not in AUDIT_LEVELS:
+        raise ImproperlyConfigured(
+            f"MCP_APP['AUDIT_ARGUMENTS'] must be one of {', '.join(AUDIT_LEVELS)}."
+        )
+    alias = settings.AUDIT_DATABASE
+    if alias is not None and alias not in django_settings.DATABASES:
+        raise ImproperlyConfigured(
+            f"MCP_APP['AUDIT_DATABASE'] is {alias!r}; write an alias of DATABASES."
+        )
+
+
+def _validate_versions() -> None:
+    unknown = [name for name in settings.VERSIONS if name not in BY_NAME]
+    if unknown or not settings.VERSIONS:
+        raise ImproperlyConfigured(
+            f"MCP_APP['VERSIONS'] must list revisions among {', '.join(BY_NAME)};"
+            f" it has {', '.join(map(repr, unknown)) or 'none'}."
+        )
+
+
+def _validate_numbers() -> None:
+    for name in (*_POSITIVE, *_NOT_NEGATIVE):
+        value = getattr(settings, name)
+        least = "more than 0" if name in _POSITIVE else "0 or more"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ImproperlyConfigured(f"MCP_APP['{name}'] must be a number, {least}.")
+        if value < 0 or (value == 0 and name in _POSITIVE):
+            raise ImproperlyConfigured(f"MCP_APP['{name}'] is {value}; write {least}.")
+    days = settings.TOKEN_MAX_DAYS
+    if days is not None and (not isinstance(days, int) or days <= 0):
+        raise ImproperlyConfigured("MCP_APP['TOKEN_MAX_DAYS'] must be None or days, more than 0.")
+    for name in _FLAGS:
+        if not isinstance(getattr(settings, name), bool):
+            raise ImproperlyConfigured(f"MCP_APP['{name}'] must be True or False.")
+
+
+def _validate_scopes() -> None:
+    scopes = settings.SCOPES
+    if not isinstance(scopes, Mapping):
+        raise ImproperlyConfigured(
+            "MCP_APP['SCOPES'] must map each scope to its description,"
+            " such as {'orders:write': 'Change orders'}."
+        )
+    for scope in scopes:
+        # RFC 6749 section 3.3: printable ASCII without the space, the quote and the backslash.
+        if (
+            not isinstance(scope, str)
+            or not scope
+            or any(c in ' "\\' or not "!" <= c <= "~" for c in scope)
+        ):
+            raise ImproperlyConfigured(f"MCP_APP['SCOPES'] has {scope!r}, which is no scope name.")
+
+
+def _validate_paths(name: str) -> None:
+    value = getattr(settings, name)
+    if isinstance(value, str) or not all(isinstance(i, str) or callable(i) for i in value):
+        raise ImproperlyConfigured(f"MCP_APP['{name}'] must be a list of dotted paths.")
+    if name == "DEFAULT_PERMISSION_CLASSES" and not value:
+        raise ImproperlyConfigured(
+            "MCP_APP['DEFAULT_PERMISSION_CLASSES'] is empty, which would open every tool;"
+            " write ['rest_framework.permissions.AllowAny'] if that is meant."
+        )
+    for item in value:
+        try:
+            _imported(item) if isinstance(item, str) else None
+        except ImportError as error:
+            raise ImproperlyConfigured(f"MCP_APP['{name}'] has {item!r}: {error}") from error

@@ -1,0 +1,16 @@
+"""The rows of mcp_app: tokens and their secrets, call events, handshake sessions."""
+
+from mcp_app.models.events import CallDecision, CallEvent, CallOutcome
+from mcp_app.models.sessions import Session
+from mcp_app.models.tokens import Token, TokenQuerySet, TokenSecret, TokenStatus
+
+__all__ = [
+    "CallDecision",
+    "CallEvent",
+    "CallOutcome",
+    "Session",
+    "Token",
+    "TokenQuerySet",
+    "TokenSecret",
+    "TokenStatus",
+]

@@ -1,0 +1,108 @@
+"""Call events as rows: who asked for what, and what came of it. `audit` writes them."""
+
+from typing import ClassVar
+
+from django.conf import settings as django_settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class CallDecision(models.TextChoices):
+    """What the access checks said."""
+
+    ALLOW = "allow", _("Allowed")
+    DENY = "deny", _("Denied")
+    CONFIRM = "confirm", _("Asked to confirm")
+
+
+class CallOutcome(models.TextChoices):
+    """How a call ended; the values are those of `dispatch.interfaces.Outcome`."""
+
+    STARTED = "started", _("Started")
+    OK = "ok", _("OK")
+    ERROR = "error", _("Tool error")
+    DENIED = "denied", _("Denied")
+    REFUSED = "refused", _("Refused")
+    UNKNOWN = "unknown", _("Unknown")
+    INVALID = "invalid", _("Invalid arguments")
+    UNAUTHENTICATED = "unauthenticated", _("Unauthenticated")
+    THROTTLED = "throttled", _("Throttled")
+    CANCELLED = "cancelled", _("Cancelled")
+    TIMEOUT = "timeout", _("Timed out")
+    FAILED = "failed", _("Failed")
+
+
+class CallEvent(models.Model):
+    """One call. People and tokens may be deleted later: their names stay here.
+
+    Text from a caller arrives trimmed to the column and free of NUL.
+    """
+
+    created_at = models.DateTimeField(_("when"), default=timezone.now, db_index=True)
+    duration_ms = models.FloatField(_("duration"), null=True, blank=True)
+    # The composite indexes below begin with these keys, so the keys need none of their own. No
+    # constraint either: a user deleted while the call ran must not take the event along, and the
+    # events may stand in a database of their own.
+    user = models.ForeignKey(
+        django_settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        db_index=False,
+        db_constraint=False,
+        related_name="+",
+        verbose_name=_("user"),
+    )
+    username = models.CharField(_("username"), max_length=254, blank=True)
+    token = models.ForeignKey(
+        "mcp_app.Token",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        db_index=False,
+        db_constraint=False,
+        related_name="+",
+        verbose_name=_("token"),
+    )
+    token_name = models.CharField(_("token name"), max_length=100, blank=True)
+    token_lookup = models.CharField(_("token prefix"), max_length=32, blank=True)
+    session_id = models.CharField(_("session"), max_length=64, blank=True)
+    request_id = models.CharField(_("request id"), max_length=128, blank=True)
+    method = models.CharField(_("method"), max_length=128, blank=True)
+    tool = models.CharField(_("tool"), max_length=128, blank=True)
+    source = models.CharField(
+        _("authenticated by"), max_length=32, blank=True, help_text=_("As in “token” or “session”.")
+    )
+    transport = models.CharField(_("transport"), max_length=16, blank=True)
+    decision = models.CharField(
+        _("decision"), max_length=16, blank=True, choices=CallDecision.choices
+    )
+    outcome = models.CharField(_("outcome"), max_length=16, choices=CallOutcome.choices)
+    error_class = models.CharField(_("error class"), max_length=255, blank=True)
+    error_text = models.TextField(_("error text"), blank=True)
+    correlation_id = models.CharField(_("correlation id"), max_length=32, blank=True)
+    arguments = models.JSONField(_("arguments"), null=True, blank=True)
+    result_bytes = models.PositiveBigIntegerField(_("result size"), null=True, blank=True)
+    protocol_version = models.CharField(_("protocol version"), max_length=32, blank=True)
+    client_name = models.CharField(_("client"), max_length=200, blank=True)
+    client_version = models.CharField(_("client version"), max_length=100, blank=True)
+    address = models.GenericIPAddressField(_("address"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("call")
+        verbose_name_plural = _("calls")
+        # By key and not by time: rows are written in nearly the order of time, and the key
+        # costs no index of its own.
+        ordering: ClassVar = ["-id"]
+        indexes: ClassVar = [
+            models.Index(fields=["tool", "-created_at"], name="mcp_call_tool"),
+            models.Index(fields=["user", "-created_at"], name="mcp_call_user"),
+            models.Index(fields=["token", "-created_at"], name="mcp_call_token"),
+            models.Index(fields=["outcome", "-created_at"], name="mcp_call_outcome"),
+            models.Index(fields=["correlation_id"], name="mcp_call_correlation"),
+            models.Index(fields=["token_lookup"], name="mcp_call_lookup"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool or self.method} {self.outcome}"

@@ -1,0 +1,151 @@
+"""Tokens and their secrets as rows. How a secret is made or checked only `auth` knows."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import ClassVar, Final
+
+from django.conf import settings as django_settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from mcp_app.conf import settings
+
+EXPIRING_WITHIN: Final = timedelta(days=7)
+
+
+class TokenStatus(models.TextChoices):
+    """What a token is worth at one moment; `EXPIRING` ones still work."""
+
+    ACTIVE = "active", _("Active")
+    EXPIRING = "expiring", _("Expiring soon")
+    EXPIRED = "expired", _("Expired")
+    REVOKED = "revoked", _("Revoked")
+
+
+def validate_scopes(value: object) -> None:
+    """Raise `ValidationError` unless `value` lists declared scopes (`MCP_APP["SCOPES"]`)."""
+    if not isinstance(value, list) or not all(isinstance(scope, str) for scope in value):
+        raise ValidationError(_("Scopes are a list of names."), code="invalid")
+    unknown = sorted(set(value) - set(settings.SCOPES))
+    if unknown:
+        raise ValidationError(
+            _("Not a declared scope: %(scopes)s."),
+            code="unknown_scope",
+            params={"scopes": ", ".join(unknown)},
+        )
+
+
+class TokenQuerySet(models.QuerySet["Token"]):
+    """Tokens by what they are worth at a moment."""
+
+    def with_status(self, status: str, now: datetime | None = None) -> TokenQuerySet:
+        """Only tokens of one `TokenStatus` value at `now`; an unknown status has none."""
+        now = now or timezone.now()
+        soon = now + EXPIRING_WITHIN
+        live = self.filter(revoked_at__isnull=True)
+        never = models.Q(expires_at__isnull=True)
+        match status:
+            case TokenStatus.REVOKED:
+                return self.filter(revoked_at__isnull=False)
+            case TokenStatus.EXPIRED:
+                return live.filter(expires_at__lte=now)
+            case TokenStatus.EXPIRING:
+                return live.filter(expires_at__gt=now, expires_at__lte=soon)
+            case TokenStatus.ACTIVE:
+                return live.filter(never | models.Q(expires_at__gt=soon))
+        return self.none()
+
+    def with_last_used(self) -> TokenQuerySet:
+        """Annotate `last_used_at`, the latest use of any secret, in the same query."""
+        latest = (
+            TokenSecret.objects.filter(token=models.OuterRef("pk"))
+            .order_by()
+            .values("token")
+            .annotate(latest=models.Max("last_used_at"))
+            .values("latest")
+        )
+        return self.annotate(last_used_at=models.Subquery(latest))
+
+
+class Token(models.Model):
+    """A named right to call tools as one user, narrowed by scopes.
+
+    A user may hold several, each revocable alone. The primary key says nothing of a secret.
+    """
+
+    user = models.ForeignKey(
+        django_settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="mcp_tokens",
+        verbose_name=_("user"),
+    )
+    name = models.CharField(
+        _("name"), max_length=100, help_text=_("What uses it, as in “Claude Code on Ana's laptop”.")
+    )
+    scopes = models.JSONField(_("scopes"), default=list, blank=True, validators=[validate_scopes])
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
+    note = models.TextField(_("note"), blank=True)
+    created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    created_by = models.ForeignKey(
+        django_settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("created by"),
+    )
+
+    objects = TokenQuerySet.as_manager()
+
+    secret_used: TokenSecret | None = None
+    """The secret this very instance was authenticated with; not a column."""
+
+    class Meta:
+        verbose_name = _("token")
+        verbose_name_plural = _("tokens")
+        ordering: ClassVar = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def token_lookup(self) -> str:
+        """The public part of the secret in use, or nothing outside an authenticated request."""
+        return self.secret_used.lookup if self.secret_used else ""
+
+    def status(self, now: datetime | None = None) -> TokenStatus:
+        """The token's `TokenStatus` at `now`; it expires at the very instant `expires_at`."""
+        now = now or timezone.now()
+        if self.revoked_at is not None:
+            return TokenStatus.REVOKED
+        if self.expires_at is None or self.expires_at > now + EXPIRING_WITHIN:
+            return TokenStatus.ACTIVE
+        return TokenStatus.EXPIRING if now < self.expires_at else TokenStatus.EXPIRED
+
+
+class TokenSecret(models.Model):
+    """One secret of a token: its public lookup part and the digest of the whole text."""
+
+    token = models.ForeignKey(
+        Token, on_delete=models.CASCADE, related_name="secrets", verbose_name=_("token")
+    )
+    lookup = models.CharField(_("prefix"), max_length=12, unique=True)
+    # Wider than SHA-256 needs, so that another algorithm needs no migration.
+    digest = models.CharField(max_length=128)
+    created_at = models.DateTimeField(_("created"), default=timezone.now)
+    valid_until = models.DateTimeField(_("valid until"), null=True, blank=True)
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+    last_used_ip = models.GenericIPAddressField(_("last used from"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("secret")
+        verbose_name_plural = _("secrets")
+        ordering: ClassVar = ["-id"]
+
+    def __str__(self) -> str:
+        return f"mcp_{self.lookup}_…"
