@@ -1,0 +1,1 @@
+"""May it run: DRF permission and throttle classes, asked on behalf of a tool."""

@@ -1,0 +1,89 @@
+"""One caller's access, asked by lists and calls alike, remembered for the length of a request."""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.http import HttpRequest
+from rest_framework.exceptions import APIException
+from rest_framework.permissions import AllowAny
+from rest_framework.throttling import BaseThrottle
+
+from mcp_app.access.view import ToolRequest, ToolView, method_of
+from mcp_app.catalog.definition import Tool
+from mcp_app.conf import settings
+from mcp_app.dispatch.context import Caller
+
+logger: Final = logging.getLogger("mcp_app.access")
+
+_OPEN: Final = (AllowAny,)
+
+
+class CallerAccess:
+    """Answers `dispatch.services.Access` for one caller.
+
+    Args:
+        caller: who asks.
+        http_request: makes the Django request, once somebody needs it.
+    """
+
+    def __init__(self, caller: Caller, http_request: Callable[[], HttpRequest]) -> None:
+        self._caller = caller
+        self._http_request = http_request
+        self._requests: dict[str, ToolRequest] = {}
+        self._permitted: dict[str, bool] = {}
+
+    def permits(self, tool: Tool) -> bool:
+        """Whether every permission class of the tool admits the caller."""
+        known = self._permitted.get(tool.name)
+        if known is None:
+            known = self._permitted[tool.name] = self._ask(tool)
+        return known
+
+    def retry_after(self, tool: Tool) -> float | None:
+        """Ask every throttle, as DRF does, so that each counts; the longest wait wins."""
+        classes = _or_default(tool.throttle_classes, settings.throttle_classes)
+        if not classes:
+            return None
+        request = self.request_for(tool)
+        view = ToolView(tool, request)
+        throttles: list[BaseThrottle] = [cls() for cls in classes]
+        waits = [
+            throttle.wait()
+            for throttle in throttles
+            if not throttle.allow_request(request, view)  # type: ignore[arg-type]
+        ]
+        return max((wait or 1.0 for wait in waits), default=None)
+
+    def request_for(self, tool: Tool) -> ToolRequest:
+        """The DRF request for tools with this one's hints."""
+        method = method_of(tool)
+        request = self._requests.get(method)
+        if request is None:
+            request = ToolRequest(self._http_request(), self._caller, method)
+            self._requests[method] = request
+        return request
+
+    def is_public(self, tool: Tool) -> bool:
+        """Whether anybody at all may call the tool."""
+        classes = _or_default(tool.permission_classes, settings.permission_classes)
+        return settings.ALLOW_ANONYMOUS and classes == _OPEN and not tool.scopes
+
+    def _ask(self, tool: Tool) -> bool:
+        classes = _or_default(tool.permission_classes, settings.permission_classes)
+        if classes == _OPEN:
+            return True
+        try:
+            request = self.request_for(tool)
+            view: Any = ToolView(tool, request)
+            return all(cls().has_permission(request, view) for cls in classes)
+        except APIException:
+            return False
+        except Exception:
+            # A gate that breaks stays shut, and one broken gate hides no other tool.
+            logger.exception("A permission class of tool %r failed", tool.name)
+            return False
+
+
+def _or_default(own: tuple[Any, ...] | None, default: tuple[type, ...]) -> tuple[Any, ...]:
+    return default if own is None else own

@@ -1,0 +1,49 @@
+"""What stands in for a DRF view when permission and throttle classes ask for one."""
+
+from typing import Any, Final
+
+from django.http import HttpRequest
+from rest_framework.request import Request
+
+from mcp_app.catalog.definition import Tool
+from mcp_app.dispatch.context import Caller
+
+_READ: Final = "GET"
+_REMOVE: Final = "DELETE"
+_WRITE: Final = "POST"
+
+
+def method_of(tool: Tool) -> str:
+    """The HTTP method that a tool's hints amount to, so that SAFE_METHODS classes mean it."""
+    if tool.read_only:
+        return _READ
+    return _REMOVE if tool.destructive else _WRITE
+
+
+class ToolView:
+    """A tool in the place of a view: what DRF's own classes read of one."""
+
+    def __init__(self, tool: Tool, request: Request) -> None:
+        self.tool = tool
+        self.request = request
+        self.action = tool.name
+        self.kwargs: dict[str, Any] = {}
+        self.throttle_scope = tool.throttle_scope
+        self.queryset = tool.queryset
+
+    def get_queryset(self) -> Any:
+        """A fresh copy of the declared queryset."""
+        queryset = self.queryset
+        return queryset.all() if queryset is not None else None
+
+
+class ToolRequest(Request):
+    """DRF's request for one tool call: already authenticated, its method the tool's."""
+
+    def __init__(self, request: HttpRequest, caller: Caller, method: str) -> None:
+        super().__init__(request)
+        self.method = method
+        # The private names are how DRF itself carries a user into a request that it clones.
+        self._user = caller.user
+        self._auth = caller.auth
+        self._authenticator = None

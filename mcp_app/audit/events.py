@@ -1,0 +1,133 @@
+"""A call record as a row: texts cleaned, redacted and trimmed to their columns.
+
+Knows the columns of `CallEvent`. Knows nothing of when or how a row is written.
+"""
+
+import ipaddress
+import logging
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Final
+
+from django.conf import settings as django_settings
+from django.db.models import CharField
+
+from mcp_app.audit.keys import SecretKeys, secret_keys
+from mcp_app.audit.redaction import hidden_texts, stored_arguments
+from mcp_app.audit.text import printable, redact_text
+from mcp_app.conf import settings
+from mcp_app.dispatch.interfaces import CallRecord
+from mcp_app.models import CallEvent, Token
+
+logger: Final = logging.getLogger("mcp_app.audit")
+
+ERROR_TEXT_LIMIT: Final = 4000
+"""In characters."""
+
+FINISHED: Final = (
+    "duration_ms",
+    "decision",
+    "outcome",
+    "error_class",
+    "error_text",
+    "result_bytes",
+)
+"""The columns that the end of a call changes in its `started` row."""
+
+_WIDTHS: Final = {
+    field.name: field.max_length or 0
+    for field in CallEvent._meta.concrete_fields
+    if isinstance(field, CharField)
+}
+_UNREADABLE: Final = "[unreadable]"
+
+
+def to_event(record: CallRecord) -> CallEvent:
+    """The unsaved row that `record`, as it stands, is stored as. Never raises."""
+    keys = secret_keys(tuple(settings.REDACT_KEYS))
+    return CallEvent(
+        created_at=_moment(record.started_at),
+        duration_ms=None if record.duration is None else record.duration * 1000,
+        **_who(record),
+        session_id=_column(record.session_id, "session_id"),
+        request_id=_request_id(record.request_id),
+        method=_column(record.method, "method"),
+        tool=_column(record.tool, "tool"),
+        source=_column(record.source, "source"),
+        transport=_column(record.transport, "transport"),
+        decision=_column(record.decision, "decision"),
+        outcome=_column(record.outcome, "outcome"),
+        error_class=_column(record.error_class, "error_class"),
+        error_text=_error_text(record, keys) if record.error_text else "",
+        correlation_id=record.correlation_id[: _WIDTHS["correlation_id"]],
+        arguments=_arguments(record, keys),
+        result_bytes=record.result_bytes,
+        protocol_version=_column(record.protocol_version, "protocol_version"),
+        client_name=_column(record.client_name, "client_name"),
+        client_version=_column(record.client_version, "client_version"),
+        address=_address(record.address) if record.address else None,
+    )
+
+
+def _request_id(value: object) -> str:
+    """JSON-RPC has texts and numbers as ids; 0 is one of them."""
+    if isinstance(value, int) and abs(value) < 2**64:
+        return str(value)
+    return _column(value, "request_id")
+
+
+def _moment(seconds: float) -> datetime:
+    """As Django's columns want it: aware, or naive in local time without `USE_TZ`."""
+    return datetime.fromtimestamp(seconds, UTC if django_settings.USE_TZ else None)
+
+
+def _who(record: CallRecord) -> dict[str, Any]:
+    """The caller by key and, because users and tokens may be deleted, by name."""
+    user, token = record.user, record.token
+    token_id = token.pk if isinstance(token, Token) else None
+    known = user is not None and getattr(user, "pk", None) is not None
+    return {
+        "user_id": user.pk if known else None,
+        "username": _column(user.get_username(), "username") if known else "",
+        "token_id": token_id,
+        "token_name": _column(getattr(token, "name", ""), "token_name"),
+        "token_lookup": _column(record.token_lookup, "token_lookup"),
+    }
+
+
+def _column(value: object, name: str) -> str:
+    """`value` as one printable line without secrets, no longer than the column."""
+    if not value:
+        return ""
+    width = _WIDTHS[name]
+    # What stands far behind the column's end is not looked at: clients have sent megabytes.
+    text = value if isinstance(value, str) else repr(value)
+    return _line(text[: 4 * width + 64], width)
+
+
+@lru_cache(maxsize=2048)
+def _line(text: str, width: int) -> str:
+    line = redact_text(printable(text), secret_keys(), limit=width, marker=False)
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def _error_text(record: CallRecord, keys: SecretKeys) -> str:
+    hidden = hidden_texts(record.arguments, keys=keys, sensitive=record.sensitive)
+    return redact_text(record.error_text, keys, limit=ERROR_TEXT_LIMIT, known=hidden)
+
+
+def _arguments(record: CallRecord, keys: SecretKeys) -> Any:
+    level = settings.AUDIT_ARGUMENTS
+    try:
+        return stored_arguments(record.arguments, level, keys=keys, sensitive=record.sensitive)
+    except Exception:
+        logger.exception("The arguments of %s could not be stored", record.correlation_id)
+        return _UNREADABLE
+
+
+@lru_cache(maxsize=2048)
+def _address(text: str) -> str | None:
+    try:
+        return str(ipaddress.ip_address(text.partition("%")[0]))
+    except ValueError:
+        return None

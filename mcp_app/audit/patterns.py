@@ -1,0 +1,126 @@
+"""Secrets that give themselves away inside any text: tokens, credentials, cards, private keys.
+
+Knows their shapes and where they stand. Knows nothing of arguments or of storing.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from mcp_app.audit.keys import SecretKeys
+
+REDACTED: Final = "[redacted]"
+
+Span = tuple[int, int]
+
+# No pattern below matches without one of these: most texts have none and are done in one pass.
+_SUSPECT: Final = re.compile(
+    r"[:=]|mcp_|eyJ|-----|gh[opsur]_|github_pat|sk-|[prs]k_|xox|AKIA|AIza"
+    r"|[Bb](?i:earer|asic)|[Tt](?i:oken)|\d[\d -]{11}"
+)
+# Every repetition is bounded or cannot restart inside its own match, so that no text is slow.
+_TOKENS: Final = re.compile(
+    r"mcp_[0-9A-Za-z]{12}_[0-9A-Za-z]{16,}"  # ours
+    r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [^-]{0,60}-----|\Z)"
+    r"|(?<![0-9A-Za-z])(?:gh[opsur]_[0-9A-Za-z]{20,}|github_pat_\w{20,}"
+    r"|sk-[\w-]{20,}|[prs]k_(?:live|test)_\w{16,}|xox[abeoprs]-[\w-]{10,}"
+    r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,})",
+    re.DOTALL,
+)
+_DOTTED: Final = re.compile(r"(?<![\w-])[\w-]{8,}(?:\.[\w-]*)+")
+# The value stands in a lookahead, so that one credential does not hide the next.
+_SCHEMES: Final = re.compile(
+    r"bearer\s{1,8}(?=([^\s\"',;]+))|token\s{1,8}(?=([0-9a-f]{32,}))", re.IGNORECASE
+)
+_BASIC: Final = re.compile(r"basic\s{1,8}(?=([\w+/-]{4,}={0,2}))", re.IGNORECASE)
+_HEADERS: Final = re.compile(
+    r"(?:authorization|cookie)[\"']?\s{0,8}[:=]\s{0,8}([\"']?[^\r\n\"']+)", re.IGNORECASE
+)
+_URLS: Final = re.compile(r"://[^/\s:@]{0,256}:([^@\s/]{1,1024})@")
+_NAMES: Final = re.compile(r"(?<!\w)(\w[\w-]{0,63})[\"')\]\\]{0,3}\s{0,4}(?:=>|[=:]{1,2})\s{0,4}")
+_VALUE: Final = re.compile(
+    r"\\\"(?:[^\\]|\\[^\"])*(?:\\\")?|\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?"
+    r"|\([^)]*|\[[^\]]*|\{[^}]*|[^\s,;&\"'<>(){}\[\]]+",
+    re.DOTALL,
+)
+_DIGITS: Final = re.compile(r"(?<!\d)\d{3,19}(?!\d)(?:[ -]\d{3,19}(?!\d))*")
+_CARD: Final = re.compile(r"[3-6]\d{12,18}|2[2-7]\d{14}")
+
+
+def may_hold_secret(text: str) -> bool:
+    """Whether `text` has anything that begins a secret; False is certain, True is not."""
+    return _SUSPECT.search(text) is not None
+
+
+def find_secrets(text: str, keys: SecretKeys) -> Iterator[Span]:
+    """Where `text` holds something that must not be stored, as spans that may overlap."""
+    if not may_hold_secret(text):
+        return
+    yield from (match.span() for match in _TOKENS.finditer(text))
+    yield from _web_tokens(text)
+    yield from _scheme_credentials(text)
+    yield from (match.span(1) for match in _URLS.finditer(text))
+    yield from _named_values(text, keys)
+    yield from _cards(text)
+
+
+def find_known(text: str, known: Iterable[str]) -> Iterator[Span]:
+    """Where `text` holds one of the `known` secrets word for word."""
+    for secret in known:
+        start = text.find(secret)
+        while start >= 0:
+            yield start, start + len(secret)
+            start = text.find(secret, start + len(secret))
+
+
+def is_card(digits: str) -> bool:
+    """Whether 13 to 19 digits are a payment card's number: an issuer's prefix and Luhn's sum."""
+    if not _CARD.fullmatch(digits):
+        return False
+    doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
+    return (sum(map(int, digits[-1::-2])) + sum(doubled)) % 10 == 0
+
+
+def _web_tokens(text: str) -> Iterator[Span]:
+    """JSON web tokens, whatever letters stand right before them."""
+    for dotted in _DOTTED.finditer(text):
+        start = dotted[0].find("eyJ")
+        if start >= 0:
+            yield dotted.start() + start, dotted.end()
+
+
+def _scheme_credentials(text: str) -> Iterator[Span]:
+    for match in _SCHEMES.finditer(text):
+        yield match.span(match.lastindex or 0)
+    for match in _BASIC.finditer(text):
+        # "Basic knowledge" is no credential: what follows must decode to user:password.
+        if _is_user_and_password(match[1]):
+            yield match.span(1)
+    yield from (match.span(1) for match in _HEADERS.finditer(text))
+
+
+def _named_values(text: str, keys: SecretKeys) -> Iterator[Span]:
+    """What stands behind `name=` or `"name":`, to the end of the value where it is quoted."""
+    for name in _NAMES.finditer(text):
+        if keys.match(name[1]) and (value := _VALUE.match(text, name.end())):
+            yield value.span()
+
+
+def _is_user_and_password(encoded: str) -> bool:
+    whole = encoded[: len(encoded) - len(encoded) % 4]
+    try:
+        decoded = base64.b64decode(whole, altchars=b"-_").decode("latin-1")
+    except (binascii.Error, ValueError):
+        return False
+    return ":" in decoded and decoded.isprintable()
+
+
+def _cards(text: str) -> Iterator[Span]:
+    for run in _DIGITS.finditer(text):
+        groups = [match.span() for match in re.finditer(r"\d+", run[0])]
+        for first, (start, _) in enumerate(groups):
+            for _, end in groups[first : first + 6]:
+                if end - start >= 13 and is_card(re.sub(r"\D", "", run[0][start:end])):
+                    yield run.start() + start, run.start() + end

@@ -1,0 +1,213 @@
+"""Arguments as they may be stored: secrets replaced, structure kept, size bounded, always JSON.
+
+Pure functions over JSON values; they know no Django and no settings.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from mcp_app.audit.keys import SecretKeys, secret_keys
+from mcp_app.audit.patterns import REDACTED, is_card
+from mcp_app.audit.text import redact_text, truncation
+
+Kept = TypeVar("Kept")
+
+LIMIT: Final = 16 * 1024
+"""How much JSON text one event's arguments may take, in characters."""
+
+_STRING_LIMIT: Final = 4096
+_NAME_LIMIT: Final = 128
+_ITEM_LIMIT: Final = 1000
+_DEPTH_LIMIT: Final = 16
+_NODE_LIMIT: Final = 10_000
+_ITEM_COST: Final = 4
+# Each level that is cut short adds one marker after the budget is spent.
+_MARKERS: Final = (_DEPTH_LIMIT + 2) * 48
+
+
+def stored_arguments(
+    arguments: Any,
+    level: str,
+    *,
+    keys: SecretKeys | None = None,
+    sensitive: Collection[str] = (),
+    limit: int = LIMIT,
+) -> Any:
+    """What an event keeps of a call's arguments, as a JSON value.
+
+    Args:
+        arguments: what the caller sent; None where there was nothing.
+        level: "none" keeps nothing, "names" the top-level names, "redacted" everything but
+            secrets, "digest" the SHA-256 of the canonical JSON, secrets included.
+        keys: names whose values are secret at any depth; None means the built-in ones.
+        sensitive: top-level arguments that are never kept.
+        limit: of the JSON text, in characters.
+    """
+    if arguments is None or level == "none":
+        return None
+    if level == "digest":
+        return {"sha256": digest(arguments)}
+    kept = redact(arguments, keys=keys, sensitive=sensitive, limit=limit)
+    if level == "names":
+        return list(kept) if isinstance(kept, dict) else []
+    return kept
+
+
+def redact(
+    value: Any,
+    *,
+    keys: SecretKeys | None = None,
+    sensitive: Collection[str] = (),
+    limit: int = LIMIT,
+) -> Any:
+    """A copy of `value` with every secret replaced by `[redacted]`, that any JSON column can hold.
+
+    NUL and lone surrogates become U+FFFD, NaN and infinities their names, values that JSON does
+    not know the name of their type. What exceeds the limits is cut, with a marker that says so.
+    """
+    return _Walk(keys or secret_keys(), limit - _MARKERS).top(value, sensitive)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of `value` as JSON with sorted keys, without spaces, in ASCII; hexadecimal."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_type_name)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def hidden_texts(
+    value: Any, *, keys: SecretKeys | None = None, sensitive: Collection[str] = ()
+) -> list[str]:
+    """The texts and numbers, of 4 characters or more, that `redact` replaces by their name.
+
+    For looking them up elsewhere: an error message may quote them.
+    """
+    hidden = _hidden(value, keys or secret_keys(), sensitive)
+    leaves = (str(leaf)[:_STRING_LIMIT] for leaf in hidden if not isinstance(leaf, bool))
+    return sorted({leaf for leaf in islice(leaves, 1000) if len(leaf) >= 4})
+
+
+class _Walk:
+    """One pass over one value; `budget` is what is left of the size, in characters of JSON."""
+
+    __slots__ = ("budget", "keys")
+
+    def __init__(self, keys: SecretKeys, budget: int) -> None:
+        self.keys = keys
+        self.budget = budget
+
+    def top(self, value: Any, sensitive: Collection[str]) -> Any:
+        if isinstance(value, Mapping):
+            return self._mapping(value, 0, sensitive)
+        return self.value(value, 0)
+
+    def value(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._text(value, _STRING_LIMIT)
+        if value is None or isinstance(value, bool | int | float):
+            return self._spend(_number(value))
+        if not isinstance(value, Mapping | list | tuple | set | frozenset):
+            return self._spend(_type_name(value))
+        if depth >= _DEPTH_LIMIT:
+            return self._spend("[nested too deeply]")
+        if isinstance(value, Mapping):
+            return self._mapping(value, depth, ())
+        return self._items(value, depth)
+
+    def _mapping(
+        self, value: Mapping[Any, Any], depth: int, sensitive: Collection[str]
+    ) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        for key, item in islice(value.items(), _ITEM_LIMIT):
+            if self.budget <= 0:
+                break
+            name = str(key)
+            secret = name in sensitive or self.keys.match(name)
+            stored = _unused(self._text(name, _NAME_LIMIT), kept)
+            kept[stored] = self._spend(REDACTED) if secret else self.value(item, depth + 1)
+        if len(kept) < len(value):
+            kept[_unused("…", kept)] = f"[{len(value) - len(kept)} more]"
+        return kept
+
+    def _items(self, value: Collection[Any], depth: int) -> list[Any]:
+        kept: list[Any] = []
+        for item in islice(value, _ITEM_LIMIT):
+            if self.budget <= 0:
+                break
+            kept.append(self.value(item, depth + 1))
+        if len(kept) < len(value):
+            kept.append(f"… [{len(value) - len(kept)} more]")
+        return kept
+
+    def _text(self, text: str, limit: int) -> str:
+        kept = redact_text(text, self.keys, limit=min(limit, max(self.budget, 0)))
+        cost = _json_length(kept)
+        if cost > self.budget:
+            kept = _fitting(kept, self.budget) + truncation(len(text))
+        self.budget -= cost + _ITEM_COST
+        return kept
+
+    def _spend(self, value: Kept) -> Kept:
+        self.budget -= len(str(value)) + _ITEM_COST
+        return value
+
+
+def _json_length(text: str) -> int:
+    if text.isascii() and text.isprintable():
+        return len(text) + 2 + text.count('"') + text.count("\\")
+    return len(json.dumps(text))
+
+
+def _fitting(text: str, room: int) -> str:
+    """As much of `text` as takes at most `room` characters once it is JSON in ASCII."""
+    for position, character in enumerate(text):
+        plain = " " <= character <= "~" and character not in '"\\'
+        room -= 1 if plain else 6 if character <= "\uffff" else 12
+        if room < 0:
+            return text[:position]
+    return text
+
+
+def _number(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        return REDACTED if value.is_integer() and is_card(f"{value:.0f}") else float(value)
+    if value.bit_length() > 64:
+        # Python itself refuses to read such a number back once it has 4,300 digits.
+        return f"[integer of {value.bit_length()} bits]"
+    return REDACTED if is_card(str(int(value))) else int(value)
+
+
+def _unused(name: str, taken: Mapping[str, Any]) -> str:
+    number, candidate = 2, name
+    while candidate in taken:
+        candidate, number = f"{name} ({number})", number + 1
+    return candidate
+
+
+def _type_name(value: Any) -> str:
+    return f"[{type(value).__name__}]"
+
+
+def _hidden(value: Any, keys: SecretKeys, sensitive: Collection[str]) -> Iterator[Any]:
+    """The leaves below secret names."""
+    pending: list[tuple[Any, bool, Collection[str]]] = [(value, False, sensitive)]
+    for _ in range(_NODE_LIMIT):
+        if not pending:
+            return
+        item, secret, marked = pending.pop()
+        if isinstance(item, Mapping):
+            pending += [
+                (inner, secret or key in marked or keys.match(str(key)), ())
+                for key, inner in islice(item.items(), _ITEM_LIMIT)
+            ]
+        elif isinstance(item, list | tuple):
+            pending += [(inner, secret, ()) for inner in islice(item, _ITEM_LIMIT)]
+        elif secret and item is not None:
+            yield item

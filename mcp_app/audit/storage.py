@@ -1,0 +1,138 @@
+"""Where event rows are made: one transaction a batch, and row by row where a batch fails.
+
+Knows the ORM and its errors. Knows nothing of threads.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db import OperationalError, connections, router, transaction
+
+from mcp_app.audit.events import FINISHED
+from mcp_app.conf import settings
+from mcp_app.dispatch.interfaces import CallRecord
+from mcp_app.models import CallEvent
+
+logger: Final = logging.getLogger("mcp_app.audit")
+
+LOCK_SECONDS: Final = 60.0
+"""How long a batch waits for an SQLite database that somebody else writes to."""
+
+_LOCK_PAUSE: Final = 0.02
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A row to be written, and the record it was made of, which learns the row's key."""
+
+    record: CallRecord
+    event: CallEvent
+    stored: bool = False
+
+
+def database() -> str:
+    """The alias of the database that events are written to."""
+    alias: str | None = settings.AUDIT_DATABASE
+    return alias or router.db_for_write(CallEvent)
+
+
+def store(entries: Sequence[Entry]) -> None:
+    """Commit the rows together and set `stored` on each entry whose row stands. Never raises.
+
+    A record that comes twice is written once, as it was last. A row that spoils its batch is lost
+    alone. Lost rows go to the log, redacted as they are.
+    """
+    newest = {id(entry.record): entry for entry in entries}
+    rows = list(newest.values())
+    try:
+        _store(rows, database())
+    except Exception as error:
+        _log_lost([row for row in rows if not row.stored], error)
+    for entry in entries:
+        entry.stored = newest[id(entry.record)].stored
+
+
+def _store(rows: Sequence[Entry], alias: str) -> None:
+    was_open = connections[alias].connection is not None
+    try:
+        _commit(rows, alias)
+    except Exception:
+        # A connection that the server closed meanwhile is worth a new one; where none could be
+        # opened a second attempt would only make the callers wait twice.
+        if not _is_usable(alias) and not was_open:
+            raise
+        _store_each(rows, alias)
+
+
+def _store_each(rows: Sequence[Entry], alias: str) -> None:
+    for row in rows:
+        try:
+            _commit([row], alias)
+        except Exception as error:
+            if not _is_usable(alias):
+                raise
+            _log_lost([row], error)
+
+
+def _commit(rows: Sequence[Entry], alias: str) -> None:
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            with transaction.atomic(using=alias):
+                _write(rows, alias)
+            break
+        except OperationalError as error:
+            if not _is_locked(error, alias) or time.monotonic() > deadline:
+                raise
+            time.sleep(_LOCK_PAUSE)
+    for row in rows:
+        row.record.pk, row.stored = row.event.pk, True
+
+
+def _write(rows: Sequence[Entry], alias: str) -> None:
+    """The one place where rows are made; the caller has opened a transaction."""
+    new = []
+    for row in rows:
+        # Also forgets the key of an attempt that was rolled back.
+        row.event.pk = row.record.pk
+        if row.record.pk is None or not _update(row.event, alias):
+            row.event.pk = None
+            new.append(row.event)
+    if new:
+        CallEvent._base_manager.using(alias).bulk_create(new)
+
+
+def _update(event: CallEvent, alias: str) -> bool:
+    """Complete the row of a call that had started; False when somebody deleted it meanwhile."""
+    changes = {name: getattr(event, name) for name in FINISHED}
+    return bool(CallEvent._base_manager.using(alias).filter(pk=event.pk).update(**changes))
+
+
+def _is_usable(alias: str) -> bool:
+    """Whether the connection is open and answers; one that does not is closed."""
+    connection = connections[alias]
+    if connection.connection is None:
+        return False
+    if connection.is_usable():
+        return True
+    connection.close()
+    return False
+
+
+def _is_locked(error: OperationalError, alias: str) -> bool:
+    return connections[alias].vendor == "sqlite" and "locked" in str(error)
+
+
+def _log_lost(rows: Sequence[Entry], error: Exception) -> None:
+    logger.error("Could not store %d call events", len(rows), exc_info=error)
+    for row in rows:
+        logger.error("Lost call event: %s", _text(row.event))
+
+
+def _text(event: CallEvent) -> str:
+    values = {field.attname: getattr(event, field.attname) for field in event._meta.concrete_fields}
+    return json.dumps({name: value for name, value in values.items() if value}, default=str)

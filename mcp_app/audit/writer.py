@@ -1,0 +1,145 @@
+"""The recorder: one thread of a process commits, together, what concurrent calls have submitted.
+
+Knows when to write and who waits. How rows are made `storage` knows, what they say `events`.
+"""
+
+import asyncio
+import logging
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Final
+
+from asgiref.sync import sync_to_async
+from django.db import connections
+
+from mcp_app.audit.announcements import Announcer
+from mcp_app.audit.background import IDLE_SECONDS, Background
+from mcp_app.audit.events import to_event
+from mcp_app.audit.storage import Entry, database, store
+from mcp_app.audit.transactions import (
+    in_test_transaction,
+    on_event_loop,
+    run_on_connection,
+    would_deadlock,
+)
+from mcp_app.conf import settings
+from mcp_app.dispatch.interfaces import CallRecord
+
+logger: Final = logging.getLogger("mcp_app.audit")
+
+MOST_WAITING: Final = 10_000
+"""Beyond it, threads that submit write their event themselves."""
+
+_BATCH: Final = 500
+
+
+@dataclass(slots=True, eq=False)
+class _Submission(Entry):
+    future: Future[bool] = field(default_factory=Future)
+
+
+class EventWriter:
+    """Group commit (`dispatch.interfaces.Recorder`).
+
+    While one transaction is being committed, what is submitted gathers for the next: under load
+    many events share a commit, and a lone one waits for nothing but its own. The thread has a
+    connection of its own, so that an event outlives the rollback of whoever called. Two callers'
+    transactions are special:
+
+    - Inside a Django `TestCase` the event is written at once, where the test's connection is. An
+      event loop finds it where Django's sync code runs if `MCP_APP["WORKERS"]` is 0.
+    - Inside `atomic()` on SQLite, where the writer has to wait until the caller is through, the
+      future is done at once and the event is committed as soon as the database is free.
+    """
+
+    def __init__(
+        self, *, idle_seconds: float = IDLE_SECONDS, most_waiting: int = MOST_WAITING
+    ) -> None:
+        self._background: Background[_Submission] = Background(
+            "mcp_app-audit",
+            lambda batch: self._write(*batch),
+            most=_BATCH,
+            idle_seconds=idle_seconds,
+        )
+        self._announcer = Announcer()
+        self._most_waiting = most_waiting
+        self._overflowing = False
+        self._tasks: set[asyncio.Future[None]] = set()
+
+    def submit(self, record: CallRecord) -> Future[bool]:
+        """Hand over `record` as it stands; never raises.
+
+        The future is done when the event is committed (True), or was lost and logged (False). It
+        cannot be cancelled and holds no exception.
+        """
+        future: Future[bool] = Future()
+        future.set_running_or_notify_cancel()
+        try:
+            submission = _Submission(record, to_event(record), future=future)
+        except Exception:
+            logger.exception("Call event %s could not be made", record.correlation_id)
+            future.set_result(False)
+        else:
+            self._submit_safely(submission)
+        return future
+
+    def close(self, timeout: float | None = None) -> None:
+        """Commit and announce everything submitted, and end the threads until the next event.
+
+        Args:
+            timeout: for each of the two threads, in seconds; None waits as long as it takes.
+        """
+        self._background.close(timeout)
+        self._announcer.close(timeout)
+
+    def _submit_safely(self, submission: _Submission) -> None:
+        try:
+            self._submit(submission)
+        except Exception:
+            logger.exception("Call event %s was lost", submission.record.correlation_id)
+            if not submission.future.done():
+                submission.future.set_result(False)
+
+    def _submit(self, submission: _Submission) -> None:
+        connection = connections[database()]
+        if in_test_transaction(connection):
+            run_on_connection(connection, lambda: self._write(submission, announce_now=True))
+        elif on_event_loop() and not settings.WORKERS:
+            self._submit_from_sync_code(submission)
+        elif would_deadlock(connection):
+            self._submit_without_waiting(submission)
+        elif self._is_full() and not (connection.in_atomic_block or on_event_loop()):
+            self._write(submission)
+        else:
+            self._queue(submission)
+
+    def _submit_from_sync_code(self, submission: _Submission) -> None:
+        task = asyncio.ensure_future(sync_to_async(self._submit_safely)(submission))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _submit_without_waiting(self, submission: _Submission) -> None:
+        released, submission.future = submission.future, Future()
+        self._queue(submission)
+        released.set_result(True)
+
+    def _queue(self, submission: _Submission) -> None:
+        try:
+            self._background.put(submission)
+        except RuntimeError:
+            self._write(submission)
+
+    def _is_full(self) -> bool:
+        full = self._background.waiting >= self._most_waiting
+        if full and not self._overflowing:
+            logger.error("%d call events wait to be stored", self._most_waiting)
+        self._overflowing = full
+        return full
+
+    def _write(self, *submissions: _Submission, announce_now: bool = False) -> None:
+        try:
+            store(submissions)
+        finally:
+            for submission in submissions:
+                submission.future.set_result(submission.stored)
+        self._announcer.announce(submissions, now=announce_now)

@@ -1,0 +1,122 @@
+"""Handshake sessions in the database, found again only by the credential that opened them.
+
+A session holds what `initialize` agreed on and grants nothing: scopes and permissions are asked on
+each request. Bound to the token and not to a secret's bytes, it outlives a rotation; bound to the
+token and not to its user alone, a weaker token cannot join it.
+"""
+
+import logging
+import re
+import secrets
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import DatabaseError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from mcp_app.conf import settings
+from mcp_app.dispatch.context import Caller
+from mcp_app.dispatch.interfaces import SessionState
+from mcp_app.models import Session, Token
+
+logger: Final = logging.getLogger("mcp_app.auth")
+
+SEEN_INTERVAL: Final = timedelta(seconds=60)
+_KEY: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+class DatabaseSessions:
+    """A `SessionStore` over the `Session` model; any process can serve any session."""
+
+    def create(
+        self,
+        caller: Caller,
+        version: str,
+        client: Mapping[str, Any],
+        capabilities: Mapping[str, Any],
+    ) -> SessionState:
+        """Open a session for the caller; the client's texts are trimmed to what is stored."""
+        session = Session.objects.create(
+            key=secrets.token_urlsafe(32),
+            **_owner(caller),
+            protocol_version=version,
+            client_name=_trimmed(client.get("name"), "client_name"),
+            client_version=_trimmed(client.get("version"), "client_version"),
+            capabilities=_without_nul(dict(capabilities)),
+            address=caller.address or None,
+        )
+        return _state(session)
+
+    def find(self, session_id: str, caller: Caller) -> SessionState | None:
+        """The caller's live session; None if unknown, ended, idle too long or another's."""
+        now = timezone.now()
+        session = _live(session_id, caller, now).first()
+        if session is None:
+            return None
+        _note_seen(session, now)
+        return _state(session)
+
+    def end(self, session_id: str, caller: Caller) -> bool:
+        """End the caller's session; False if `find` would not have found it."""
+        now = timezone.now()
+        return bool(_live(session_id, caller, now).update(ended_at=now))
+
+
+def _live(session_id: str, caller: Caller, now: datetime) -> QuerySet[Session]:
+    # What could not be one of our ids never reaches SQL: a NUL would be an error there.
+    if not _KEY.fullmatch(session_id):
+        return Session.objects.none()
+    return Session.objects.order_by().filter(
+        key=session_id,
+        **_owner(caller),
+        ended_at__isnull=True,
+        last_seen_at__gt=now - settings.session_ttl,
+    )
+
+
+def _note_seen(session: Session, now: datetime) -> None:
+    """Move the idle clock at most once an interval; a failure to write fails no call."""
+    before = now - min(SEEN_INTERVAL, settings.session_ttl / 2)
+    if session.last_seen_at > before:
+        return
+    try:
+        with transaction.atomic():
+            Session.objects.filter(pk=session.pk, last_seen_at__lte=before).update(last_seen_at=now)
+    except DatabaseError:
+        logger.warning("Session %s: last use not written.", session.pk, exc_info=True)
+
+
+def _owner(caller: Caller) -> dict[str, Any]:
+    """The columns that bind a session; a caller without one of our tokens is its user alone."""
+    token = caller.auth if isinstance(caller.auth, Token) else None
+    return {"token_id": token.pk if token else None, "user_id": caller.user.pk}
+
+
+def _state(session: Session) -> SessionState:
+    return SessionState(
+        session_id=session.key,
+        version=session.protocol_version,
+        client_name=session.client_name,
+        client_version=session.client_version,
+        capabilities=session.capabilities,
+    )
+
+
+def _trimmed(text: Any, field: str) -> str:
+    length: int = getattr(Session._meta.get_field(field), "max_length")  # noqa: B009
+    return _clean(text)[:length] if isinstance(text, str) else ""
+
+
+def _without_nul(value: Any) -> Any:
+    """The JSON value with texts that every database stores."""
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, Mapping):
+        return {_clean(str(key)): _without_nul(item) for key, item in value.items()}
+    return [_without_nul(item) for item in value] if isinstance(value, list) else value
+
+
+def _clean(text: str) -> str:
+    return text.replace("\0", "").encode("utf-8", "replace").decode()

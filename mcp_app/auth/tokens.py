@@ -1,0 +1,230 @@
+"""What is done to a token: issue, rotate, revoke. Checking a caller's one is `verification`.
+
+Times are aware datetimes; `now` is an argument so that a deadline can be tested to the instant.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connections, router, transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from mcp_app import signals
+from mcp_app.auth.hashing import NewSecret, Secret, generate
+from mcp_app.conf import settings
+from mcp_app.models import Token, TokenSecret
+
+LONGEST_GRACE: Final = timedelta(days=3650)
+
+
+class RotationRefusal(StrEnum):
+    """Why a token was not rotated."""
+
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+    STALE = "stale"
+    """Somebody else rotated it since the caller looked."""
+
+
+class AlreadyIssued(Exception):
+    """The prefix that was asked for is taken: the same form was answered before."""
+
+
+class TokenRotationRefused(Exception):
+    """A token that cannot be rotated now; `reason` says why, `str()` is a sentence for people."""
+
+    def __init__(self, reason: RotationRefusal) -> None:
+        self.reason = reason
+        super().__init__(self._sentence())
+
+    def _sentence(self) -> str:
+        return {
+            RotationRefusal.REVOKED: _("A revoked token cannot be rotated. Issue a new one."),
+            RotationRefusal.EXPIRED: _("An expired token cannot be rotated. Issue a new one."),
+            RotationRefusal.STALE: _(
+                "This token was rotated meanwhile. Nothing was changed: look at it again first."
+            ),
+        }[self.reason]
+
+
+def effective_scopes(token: Token) -> frozenset[str]:
+    """What the token itself allows. An empty list allows nothing that needs a scope.
+
+    A scope that is no longer declared in `MCP_APP["SCOPES"]` allows nothing either. What the
+    user may do is asked apart from this, and both are needed.
+    """
+    declared: Iterable[str] = settings.SCOPES
+    return frozenset(token.scopes).intersection(declared)
+
+
+def issue(
+    *,
+    user: Any,
+    name: str,
+    scopes: Iterable[str] = (),
+    expires_at: datetime | None = None,
+    note: str = "",
+    created_by: Any = None,
+    now: datetime | None = None,
+) -> tuple[Token, Secret]:
+    """Create a token with its first secret, whose text exists in the returned value alone.
+
+    Raises:
+        ValidationError: an empty or too long name, a scope that is not declared, an inactive
+            user, an expiry that is past or beyond `MCP_APP["TOKEN_MAX_DAYS"]`.
+    """
+    token = Token(user=user, name=name, scopes=list(scopes), expires_at=expires_at, note=note)
+    return token, save_new(token, by=created_by, now=now)
+
+
+def save_new(
+    token: Token, *, by: Any = None, lookup: str | None = None, now: datetime | None = None
+) -> Secret:
+    """Save a `Token` that was filled in but never saved, with its first secret: see `issue`.
+
+    `lookup` is the prefix to give the secret, for a form that must not be answered twice.
+
+    Raises:
+        ValidationError: as `issue`.
+        AlreadyIssued: a secret of that prefix exists. Nothing was saved.
+    """
+    now = now or timezone.now()
+    token.scopes = sorted(set(token.scopes))
+    token.created_at, token.created_by = now, by
+    token.full_clean()
+    check_user(token.user)
+    check_expiry(token.expires_at, now)
+    new = generate(lookup)
+    with transaction.atomic(using=_database()):
+        token.save()
+        _add(token, new, now)
+        _announce(signals.token_issued, token=token, by=by)
+    return new.secret
+
+
+def rotate(
+    token: Token,
+    *,
+    grace: timedelta,
+    by: Any = None,
+    expected_secret_id: int | None = None,
+    now: datetime | None = None,
+) -> Secret:
+    """Add a secret and end the one in use after `grace`; zero ends it at once.
+
+    Name, owner, scopes and expiry stay. At most one predecessor lives on: rotating again within
+    a grace ends the older one at once. A grace never puts an earlier end off.
+
+    Of two rotations at once, one wins. Pass `expected_secret_id`, the newest secret the person
+    saw, to have "at once" include the time since that page was shown.
+
+    Raises:
+        TokenRotationRefused: revoked, expired, or rotated meanwhile.
+        ValidationError: a grace below zero or above ten years.
+    """
+    now = now or timezone.now()
+    check_grace(grace)
+    seen = newest_secret_id(token) if expected_secret_id is None else expected_secret_id
+    new = generate()
+    with transaction.atomic(using=_database()):
+        locked = _locked(token)
+        _refuse_rotation(locked, seen, now)
+        valid_until = _retire(locked, seen, now, now + grace)
+        _add(locked, new, now)
+        _announce(signals.token_rotated, token=locked, by=by, valid_until=valid_until)
+    return new.secret
+
+
+def revoke(token: Token, *, by: Any = None, now: datetime | None = None) -> bool:
+    """End a token and all its secrets with the next request. False if it was revoked before."""
+    now = now or timezone.now()
+    with transaction.atomic(using=_database()):
+        unrevoked = Token.objects.using(_database()).filter(pk=token.pk, revoked_at__isnull=True)
+        changed = bool(unrevoked.update(revoked_at=now))
+        if changed:
+            token.revoked_at = now
+            _announce(signals.token_revoked, token=token, by=by)
+    return changed
+
+
+def newest_secret_id(token: Token) -> int | None:
+    """The id of the secret that a rotation would end, or None for a token that has none."""
+    secrets = TokenSecret.objects.using(_database()).filter(token=token.pk)
+    return secrets.order_by("-id").values_list("id", flat=True).first()
+
+
+def check_user(user: Any) -> None:
+    """Raise `ValidationError` for a user who could not use a token."""
+    if not user.is_active:
+        raise ValidationError({"user": _("This user is not active.")}, code="inactive")
+
+
+def check_grace(grace: timedelta) -> None:
+    """Raise `ValidationError` for a grace below zero or above ten years."""
+    if not timedelta(0) <= grace <= LONGEST_GRACE:
+        raise ValidationError(_("A grace period is between 0 seconds and ten years."), code="grace")
+
+
+def check_expiry(expires_at: datetime | None, now: datetime) -> None:
+    """Raise `ValidationError` for an expiry that is past, or later than the settings allow."""
+    days = settings.TOKEN_MAX_DAYS
+    if expires_at is not None and expires_at <= now:
+        raise ValidationError({"expires_at": _("The expiry is in the past.")}, code="past")
+    if days is not None and (expires_at is None or expires_at > now + timedelta(days=days)):
+        message = _("A token expires within %(days)d days here.") % {"days": days}
+        raise ValidationError({"expires_at": message}, code="too_late")
+
+
+def _database() -> str:
+    return router.db_for_write(Token)
+
+
+def _locked(token: Token) -> Token:
+    """The row as it is now, held until the transaction ends."""
+    tokens = Token.objects.using(_database()).filter(pk=token.pk)
+    if not connections[_database()].features.has_select_for_update:
+        # SQLite ignores the row lock below; there the first write takes the lock of the database.
+        tokens.update(name=F("name"))
+    return tokens.select_for_update().get()
+
+
+def _refuse_rotation(token: Token, seen: int | None, now: datetime) -> None:
+    if token.revoked_at is not None:
+        raise TokenRotationRefused(RotationRefusal.REVOKED)
+    if token.expires_at is not None and token.expires_at <= now:
+        raise TokenRotationRefused(RotationRefusal.EXPIRED)
+    if newest_secret_id(token) != seen:
+        raise TokenRotationRefused(RotationRefusal.STALE)
+
+
+def _retire(token: Token, newest: int | None, now: datetime, deadline: datetime) -> datetime:
+    secrets = TokenSecret.objects.using(_database()).filter(token=token)
+    _end(secrets.exclude(pk__in=[newest]), now)
+    _end(secrets.filter(pk__in=[newest]), deadline)
+    return deadline
+
+
+def _end(secrets: QuerySet[TokenSecret], at: datetime) -> None:
+    """Let them end at `at`, unless they end sooner."""
+    later = Q(valid_until__isnull=True) | Q(valid_until__gt=at)
+    secrets.filter(later).update(valid_until=at)
+
+
+def _add(token: Token, new: NewSecret, now: datetime) -> None:
+    secret = TokenSecret(token=token, lookup=new.lookup, digest=new.digest, created_at=now)
+    try:
+        with transaction.atomic(using=_database()):
+            secret.save(force_insert=True)
+    except IntegrityError as error:
+        raise AlreadyIssued(new.lookup) from error
+
+
+def _announce(signal: Any, *, token: Token, **arguments: Any) -> None:
+    send = partial(signal.send_robust, sender=Token, token=token, **arguments)
+    transaction.on_commit(send, using=_database(), robust=True)

@@ -1,0 +1,1 @@
+"""What a Django product already has, made known to the catalogue."""

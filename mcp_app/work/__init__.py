@@ -1,0 +1,1 @@
+"""Where tools run: bounded worker lanes and the transaction around a tool."""
