@@ -1,0 +1,24 @@
+"""The Django app: finds each app's `mcp.py`, checks the settings, wires what listens."""
+
+from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
+from django.utils.translation import gettext_lazy as _
+
+
+class MCPAppConfig(AppConfig):
+    """`INSTALLED_APPS += ["mcp_app"]`."""
+
+    name = "mcp_app"
+    label = "mcp_app"
+    verbose_name = _("MCP server")
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Refuse wrong settings, teach the encoder Django's values, find the tools."""
+        from mcp_app import checks, conf  # models must be loaded first
+        from mcp_app.integrations import values
+
+        conf.validate()
+        values.register()
+        autodiscover_modules("mcp")
+        checks.report()

@@ -1,0 +1,1 @@
+"""How bytes arrive and leave: gates, the exchange, and the doors that only read and write."""

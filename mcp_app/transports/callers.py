@@ -1,0 +1,93 @@
+"""Who is calling: DRF authentication classes, asked in order, to one `Caller`."""
+
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import APIException, AuthenticationFailed, NotAuthenticated
+from rest_framework.request import Request
+
+from mcp_app.auth.address import client_address
+from mcp_app.auth.tokens import effective_scopes
+from mcp_app.conf import settings
+from mcp_app.dispatch.context import Caller
+from mcp_app.dispatch.interfaces import CallRecord
+from mcp_app.models import Token
+from mcp_app.protocol.errors import Forbidden, Unauthenticated
+from mcp_app.transports.incoming import Incoming
+
+
+def identify(incoming: Incoming, record: CallRecord) -> Caller:
+    """The caller; `record` learns who it is, or why it is nobody.
+
+    Raises:
+        Unauthenticated: a bad credential, or none where anonymous callers are not served.
+        Forbidden: an authentication class refused for another reason, such as a CSRF check.
+    """
+    address = client_address(incoming.request) or ""
+    record.address = address or None
+    request = Request(incoming.request)
+    authenticators = [cls() for cls in settings.authentication_classes]
+    for authenticator in authenticators:
+        pair = _ask(authenticator, authenticators, request, record)
+        if pair is not None:
+            return _recognised(authenticator, pair, address, record)
+    if not settings.ALLOW_ANONYMOUS:
+        raise Unauthenticated(
+            "Authentication is required: send a bearer token.",
+            challenge=_challenge(authenticators, request),
+            reason="no credentials",
+        )
+    record.source = "anonymous"
+    return Caller(AnonymousUser(), address=address)
+
+
+def _ask(
+    authenticator: BaseAuthentication,
+    authenticators: list[BaseAuthentication],
+    request: Request,
+    record: CallRecord,
+) -> tuple[Any, Any] | None:
+    try:
+        return authenticator.authenticate(request)
+    except (AuthenticationFailed, NotAuthenticated) as error:
+        record.token_lookup = getattr(error, "token_lookup", "") or ""
+        record.token = getattr(error, "token", None)
+        record.user = getattr(record.token, "user", None)
+        raise Unauthenticated(
+            str(error.detail),
+            challenge=_challenge(authenticators, request),
+            reason=str(getattr(error, "reason", "") or error.detail),
+        ) from error
+    except APIException as error:
+        raise Forbidden(str(error.detail)) from error
+
+
+def _recognised(
+    authenticator: BaseAuthentication, pair: tuple[Any, Any], address: str, record: CallRecord
+) -> Caller:
+    user, auth = pair
+    ours = isinstance(auth, Token)
+    secret = getattr(auth, "secret_used", None)
+    caller = Caller(
+        user=user,
+        auth=auth,
+        scopes=effective_scopes(auth) if ours else None,
+        source="token" if ours else type(authenticator).__name__,
+        token_lookup=secret.lookup if secret is not None else "",
+        address=address,
+    )
+    record.user, record.token = user, auth if ours else None
+    record.token_lookup, record.source = caller.token_lookup, caller.source
+    return caller
+
+
+def _challenge(authenticators: list[BaseAuthentication], request: Request) -> str:
+    """As in DRF, the first class words the challenge; a 401 never goes without one."""
+    first = authenticators[0].authenticate_header(request) if authenticators else None
+    return first or "Bearer"
+
+
+def scope_challenge(scopes: tuple[str, ...]) -> str:
+    """`2026-07-28 basic/authorization`: every scope that the tool needs, at once."""
+    return f'Bearer error="insufficient_scope", scope="{" ".join(scopes)}"'

@@ -1,0 +1,128 @@
+"""The ASGI door: an application for Channels' router that skips the host's middleware.
+
+It sees a client leave at once, and an idle stream costs it no thread. It only reads and writes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from io import BytesIO
+from typing import Any
+
+from django.core.handlers.asgi import ASGIRequest
+
+from mcp_app.catalog.registry import MCPServer, default_server
+from mcp_app.conf import settings
+from mcp_app.transports import gates
+from mcp_app.transports.conversation import Conversation
+from mcp_app.transports.endpoint import endpoint_for, refused
+from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class ClientGone(Exception):
+    """The client left before its request was whole."""
+
+
+class EndpointApplication:
+    """One endpoint as an ASGI application."""
+
+    def __init__(self, server: MCPServer = default_server) -> None:
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request."""
+        endpoint = endpoint_for(self._server)
+        body_file = BytesIO()
+        incoming = _incoming(scope, body_file)
+        reply = endpoint.gate(incoming)
+        if reply is None:
+            try:
+                reply = await _read(incoming, receive, body_file)
+            except ClientGone:
+                return
+        if reply is not None:
+            await _send_reply(send, reply)
+            return
+        await _hold(endpoint.converse(incoming, body_file.getvalue()), receive, send)
+
+
+def _incoming(scope: Scope, body_file: BytesIO) -> Incoming:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in scope["headers"]:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return Incoming(ASGIRequest(scope, body_file), headers, transport="asgi", streams=True)
+
+
+async def _read(incoming: Incoming, receive: Receive, body_file: BytesIO) -> HttpReply | None:
+    """Read the body into `body_file`; a refusal as soon as it is larger than allowed."""
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > settings.MAX_BODY_BYTES:
+            return refused(incoming, gates.too_large())
+        body_file.write(chunk)
+        if not message.get("more_body", False):
+            body_file.seek(0)
+            return None
+
+
+async def _hold(conversation: Conversation, receive: Receive, send: Send) -> None:
+    """Answer and watch the line meanwhile: whichever ends first ends both."""
+    answering = asyncio.create_task(_answer(conversation, send))
+    watching = asyncio.create_task(_watch(receive))
+    try:
+        await asyncio.wait({answering, watching}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        if not answering.done():
+            conversation.hang_up()
+            answering.cancel()
+        watching.cancel()
+        await asyncio.gather(answering, watching, return_exceptions=True)
+    if not answering.cancelled():
+        answering.result()
+
+
+async def _answer(conversation: Conversation, send: Send) -> None:
+    answer = await conversation.answer()
+    if isinstance(answer, HttpStream):
+        await _send_stream(send, answer)
+    else:
+        await _send_reply(send, answer)
+
+
+async def _watch(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _send_reply(send: Send, reply: HttpReply) -> None:
+    headers = reply.all_headers()
+    if reply.status not in (202, 204):
+        headers["Content-Length"] = str(len(reply.body))
+    elif reply.status == 202:
+        headers["Content-Length"] = "0"
+    await _start(send, reply.status, headers)
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+async def _send_stream(send: Send, stream: HttpStream) -> None:
+    await _start(send, 200, stream.all_headers())
+    try:
+        async for chunk in stream.chunks:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    finally:
+        await stream.chunks.aclose()  # type: ignore[attr-defined]
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _start(send: Send, status: int, headers: dict[str, str]) -> None:
+    pairs = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})

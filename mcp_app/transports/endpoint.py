@@ -1,0 +1,127 @@
+"""One server's endpoint: its collaborators, and the two colours of answering a request."""
+
+import hashlib
+import hmac
+from concurrent.futures import Future
+from functools import lru_cache
+from typing import Final
+
+from asgiref.sync import async_to_sync
+from django.conf import settings as django_settings
+
+from mcp_app.auth.sessions import DatabaseSessions
+from mcp_app.catalog.definition import Kind
+from mcp_app.catalog.registry import MCPServer, default_server
+from mcp_app.conf import settings
+from mcp_app.dispatch.calls import Call
+from mcp_app.dispatch.context import Silence
+from mcp_app.dispatch.dispatcher import Dispatcher, Reply
+from mcp_app.dispatch.services import Inbound, Services
+from mcp_app.integrations.values import explain
+from mcp_app.protocol import envelope, handshake
+from mcp_app.protocol.door import era_of_header
+from mcp_app.protocol.errors import ProtocolError
+from mcp_app.protocol.messages import dumps
+from mcp_app.protocol.versions import Era
+from mcp_app.transports import gates
+from mcp_app.transports.callers import scope_challenge
+from mcp_app.transports.conversation import Conversation
+from mcp_app.transports.exchange import Exchange, Refused
+from mcp_app.transports.incoming import HttpReply, Incoming
+from mcp_app.transports.replies import begin, combine, conclude
+from mcp_app.work import transactions
+
+NOT_FOUND: Final = HttpReply(404)
+
+
+class Endpoint:
+    """Answers requests for one `MCPServer`; the doors own the bytes, this owns the order."""
+
+    def __init__(self, server: MCPServer) -> None:
+        self.server = server
+        self.dispatcher = Dispatcher(
+            Services(
+                server=server,
+                sessions=DatabaseSessions(),
+                config=settings,
+                transaction=transactions.around,
+                explain=explain,
+                cursor_key=_cursor_key,
+                challenge=scope_challenge,
+            )
+        )
+
+    def gate(self, incoming: Incoming) -> HttpReply | None:
+        """Everything that is decided before the body is read; None lets the request in."""
+        if not settings.enabled:
+            return NOT_FOUND
+        try:
+            gates.check_method(incoming)
+            gates.check_host(incoming)
+            gates.check_origin(incoming)
+            if incoming.method == "POST":
+                gates.check_declared_size(incoming)
+                gates.check_media_type(incoming)
+                gates.negotiate(incoming)
+        except ProtocolError as error:
+            return refused(incoming, error)
+        return None
+
+    def answer(self, incoming: Incoming, body: bytes) -> HttpReply:
+        """Answer in this thread: nothing streams, and an async tool gets a loop of its own."""
+        exchange = Exchange(self.dispatcher, incoming, gates.negotiate(incoming), body, Silence())
+        if incoming.method == "DELETE":
+            return exchange.end_session()
+        entered = exchange.enter()
+        replies = [self._reply(item) for item in entered.items]
+        return combine(replies, is_batch=entered.is_batch)
+
+    def converse(self, incoming: Incoming, body: bytes) -> Conversation:
+        """Answer on the running event loop; the conversation may stream and may be hung up on."""
+        return Conversation(self.dispatcher, incoming, gates.negotiate(incoming), body)
+
+    def _reply(self, item: Inbound | Refused) -> Reply:
+        if isinstance(item, Refused):
+            _wait(conclude(item.record, ""))
+            return item.reply
+        prepared = self.dispatcher.prepare(item)
+        reply = self._run(prepared) if isinstance(prepared, Call) else prepared
+        _wait(conclude(item.record, item.request.method))
+        return reply
+
+    def _run(self, call: Call) -> Reply:
+        _wait(begin(call.inbound, writes=not call.tool.read_only and call.refusal is None))
+        if call.tool.kind in (Kind.ASYNC, Kind.ASYNC_GENERATOR):
+            ran = async_to_sync(self.dispatcher.arun)(call)
+        else:
+            ran = self.dispatcher.run(call)
+        return self.dispatcher.finish(call, ran)
+
+
+def refused(incoming: Incoming, error: ProtocolError) -> HttpReply:
+    """A gate's refusal: the message was not read, so it has no id."""
+    is_modern = era_of_header(incoming.headers) is Era.MODERN
+    dialect = envelope.DIALECT if is_modern else handshake.DIALECT
+    body = dumps(dialect.failure(None, error))
+    return HttpReply(dialect.status(error), body, error.headers)
+
+
+def _wait(future: Future[bool] | None) -> None:
+    if future is not None:
+        future.result()
+
+
+def _cursor_key() -> bytes:
+    """Of the project's own secret, so that every process reads every cursor."""
+    return _derived(django_settings.SECRET_KEY)
+
+
+@lru_cache(maxsize=4)
+def _derived(secret: str) -> bytes:
+    return hmac.new(secret.encode(), b"mcp_app list cursor", hashlib.sha256).digest()
+
+
+@lru_cache(maxsize=64)
+def endpoint_for(server: MCPServer = default_server) -> Endpoint:
+    """The endpoint of a server, the same one for every door."""
+    return Endpoint(server)

@@ -1,0 +1,290 @@
+"""One HTTP request's way from a body to messages that dispatch takes, and back to one answer.
+
+Nothing here waits: every door runs these steps in its own colour. The order is
+`who → what → may it run`, and the first step that fails is the answer.
+"""
+
+import uuid
+from dataclasses import dataclass, field
+
+from mcp_app.access.checks import CallerAccess
+from mcp_app.dispatch.context import Caller, Outlet
+from mcp_app.dispatch.dispatcher import (
+    Dispatcher,
+    Reply,
+    internal_error,
+    new_record,
+    note_refusal,
+    refusal_reply,
+)
+from mcp_app.dispatch.interfaces import CallRecord, SessionState
+from mcp_app.dispatch.services import Inbound
+from mcp_app.protocol import door, envelope, handshake
+from mcp_app.protocol import headers as names
+from mcp_app.protocol.errors import (
+    InvalidRequest,
+    ProtocolError,
+    SessionNotFound,
+)
+from mcp_app.protocol.messages import (
+    Batch,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+    parse,
+)
+from mcp_app.protocol.route import Client, Route
+from mcp_app.protocol.versions import Era, ProtocolVersion, of_era
+from mcp_app.transports.callers import identify
+from mcp_app.transports.gates import Accepts
+from mcp_app.transports.incoming import HttpReply, Incoming
+from mcp_app.transports.replies import RECORDED, as_http
+
+
+@dataclass(slots=True, eq=False)
+class Refused:
+    """A message that never reached dispatch: its reply, and the event to store."""
+
+    reply: Reply
+    record: CallRecord
+
+
+Item = Inbound | Refused
+
+
+@dataclass(slots=True, eq=False)
+class Entered:
+    """What a body held: messages to answer, or an answer that needs none."""
+
+    items: list[Item] = field(default_factory=list)
+    is_batch: bool = False
+
+
+class Exchange:
+    """The steps for one request through one door."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        incoming: Incoming,
+        accepts: Accepts,
+        body: bytes,
+        outlet: Outlet,
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.incoming = incoming
+        self.accepts = accepts
+        self.outlet = outlet
+        self.parsed = parse(body)
+        self._versions: tuple[ProtocolVersion, ...] = dispatcher.services.config.versions
+
+    # --- who and what ------------------------------------------------------------------------
+
+    def enter(self) -> Entered:
+        """Recognise the caller and route each message. Runs where the database may be asked."""
+        record = self._record(self.parsed if not isinstance(self.parsed, Batch) else None)
+        route = self._provisional_route()
+        try:
+            caller = identify(self.incoming, record)
+            if isinstance(self.parsed, Batch):
+                return self._enter_batch(self.parsed, caller, record)
+            item = self._enter_one(self.parsed, caller, record)
+            return Entered([item] if item is not None else [])
+        except ProtocolError as error:
+            return Entered([self._refused(route, record, self._request_id(), error)])
+        except Exception:
+            return Entered([self._broken(route, record)])
+
+    def _enter_one(self, message: Message, caller: Caller, record: CallRecord) -> Item | None:
+        if door.era_of(message, self.incoming.headers) is Era.MODERN:
+            return self._enter_modern(message, caller, record)
+        return self._enter_legacy(message, caller, record)
+
+    def _enter_modern(self, message: Message, caller: Caller, record: CallRecord) -> Item | None:
+        if isinstance(message, Notification):
+            return None
+        if not isinstance(message, Request):
+            return self._refused(self._modern_route(), record, _id_of(message), _objection(message))
+        route = envelope.open_envelope(message, self.incoming.headers, self._versions)
+        if isinstance(route, ProtocolError):
+            return self._refused(self._modern_route(), record, message.id, route)
+        return self._inbound(message, route, caller, None, record)
+
+    def _enter_legacy(self, message: Message, caller: Caller, record: CallRecord) -> Item | None:
+        served = of_era(self._versions, Era.LEGACY)
+        if not served:
+            error = InvalidRequest("Only per-request protocol metadata is served here.")
+            return self._refused(self._provisional_route(), record, _id_of(message), error)
+        if isinstance(message, Request) and message.method == "initialize":
+            route = handshake.opening_route(served)
+            return self._inbound(message, route, caller, None, record)
+        named = handshake.check_version_header(self.incoming.headers, served)
+        session = self._session(message, caller)
+        return self._later(message, caller, record, self._later_route(message, named, session))
+
+    def _later(
+        self,
+        message: Message,
+        caller: Caller,
+        record: CallRecord,
+        routed: tuple[Route, SessionState | None],
+    ) -> Item | None:
+        route, session = routed
+        if isinstance(message, Request):
+            return self._inbound(message, route, caller, session, record)
+        if isinstance(message, Malformed):
+            return self._refused(route, record, message.id, message.error)
+        return None
+
+    def _enter_batch(self, batch: Batch, caller: Caller, record: CallRecord) -> Entered:
+        """2025-03-26 alone takes batches; every item is then let in by itself."""
+        served = of_era(self._versions, Era.LEGACY)
+        named = handshake.check_version_header(self.incoming.headers, served) if served else None
+        session = self._session(None, caller) if served else None
+        route, _ = self._later_route(None, named, session)
+        self._check_batch(batch, route)
+        entered = Entered(is_batch=True)
+        for message in batch.messages:
+            own = self._record(message)
+            own.user, own.token, own.source = record.user, record.token, record.source
+            own.token_lookup, own.address = record.token_lookup, record.address
+            item = self._later(message, caller, own, self._later_route(message, named, session))
+            if item is not None:
+                entered.items.append(item)
+        return entered
+
+    def _check_batch(self, batch: Batch, route: Route) -> None:
+        limit = self.dispatcher.services.config.BATCH_LIMIT
+        if not route.version.batches:
+            raise InvalidRequest("This revision takes one message at a time.")
+        if len(batch.messages) > limit:
+            raise InvalidRequest(f"A batch may hold at most {limit} messages.")
+        if any(isinstance(m, Request) and m.method == "initialize" for m in batch.messages):
+            raise InvalidRequest("initialize must not be part of a batch.")
+
+    def _session(self, message: Message | None, caller: Caller) -> SessionState | None:
+        """The session that the request names.
+
+        Raises:
+            SessionNotFound: it is unknown, over, or another caller's.
+            InvalidRequest: a request that wants an answer names none.
+        """
+        services = self.dispatcher.services
+        if not services.config.LEGACY_SESSIONS:
+            return None
+        session_id = self.incoming.headers.get(names.SESSION_ID)
+        if session_id is None:
+            if isinstance(message, Notification | Response):
+                return None
+            raise InvalidRequest(
+                "Send initialize first, then its Mcp-Session-Id with each request."
+            )
+        session = services.sessions.find(session_id, caller)
+        if session is None:
+            raise SessionNotFound("No such session. Send initialize to begin a new one.")
+        return session
+
+    def _later_route(
+        self, message: Message | None, named: ProtocolVersion | None, session: SessionState | None
+    ) -> tuple[Route, SessionState | None]:
+        request = message if isinstance(message, Request) else None
+        if session is None:
+            return handshake.later_route(request, named, None, Client(), {}), None
+        client = Client(session.client_name, session.client_version)
+        route = handshake.later_route(request, named, session.version, client, session.capabilities)
+        return route, session
+
+    # --- ending a session --------------------------------------------------------------------
+
+    def end_session(self) -> HttpReply:
+        """DELETE (`2025-11-25 basic/transports` Session Management)."""
+        record, route = self._record(None), self._provisional_route()
+        try:
+            caller = identify(self.incoming, record)
+            session_id = self.incoming.headers.get(names.SESSION_ID)
+            if session_id is None:
+                raise InvalidRequest("Name the session to end in Mcp-Session-Id.")
+            if not self.dispatcher.services.sessions.end(session_id, caller):
+                raise SessionNotFound("No such session.")
+        except ProtocolError as error:
+            return as_http(refusal_reply(route, None, error))
+        except Exception:
+            return as_http(self._broken(route, record).reply)
+        return HttpReply(204)
+
+    # --- building blocks ---------------------------------------------------------------------
+
+    def _inbound(
+        self,
+        request: Request,
+        route: Route,
+        caller: Caller,
+        session: SessionState | None,
+        record: CallRecord,
+    ) -> Inbound:
+        record.protocol_version = route.version.name
+        record.client_name, record.client_version = route.client.name, route.client.version
+        record.session_id = session.session_id if session is not None else ""
+        access = CallerAccess(caller, lambda: self.incoming.request)
+        return Inbound(
+            request=request,
+            route=route,
+            headers=self.incoming.headers,
+            caller=caller,
+            access=access,
+            session=session,
+            record=record,
+            outlet=self.outlet,
+        )
+
+    def _record(self, message: Message | None) -> CallRecord:
+        record = new_record(transport=self.incoming.transport, correlation_id=uuid.uuid4().hex)
+        if isinstance(message, Request):
+            record.method, record.request_id = message.method, message.id
+            name = (message.params or {}).get("name")
+            if message.method in RECORDED and isinstance(name, str):
+                record.tool = name
+        return record
+
+    def _refused(
+        self, route: Route, record: CallRecord, request_id: RequestId | None, error: ProtocolError
+    ) -> Refused:
+        note_refusal(record, error)
+        record.protocol_version = self.incoming.headers.get(names.PROTOCOL_VERSION, "")
+        return Refused(refusal_reply(route, request_id, error), record)
+
+    def _broken(self, route: Route, record: CallRecord) -> Refused:
+        error = internal_error(record)
+        return Refused(refusal_reply(route, self._request_id(), error), record)
+
+    def _provisional_route(self) -> Route:
+        """How to word a refusal before the message is routed."""
+        message = self.parsed
+        era = (
+            door.era_of_header(self.incoming.headers)
+            if isinstance(message, Batch)
+            else door.era_of(message, self.incoming.headers)
+        )
+        served = of_era(self._versions, era) or self._versions
+        dialect = envelope.DIALECT if era is Era.MODERN else handshake.DIALECT
+        return Route(version=served[0], dialect=dialect)
+
+    def _modern_route(self) -> Route:
+        served = of_era(self._versions, Era.MODERN) or self._versions
+        return Route(version=served[0], dialect=envelope.DIALECT)
+
+    def _request_id(self) -> RequestId | None:
+        return None if isinstance(self.parsed, Batch) else _id_of(self.parsed)
+
+
+def _id_of(message: Message) -> RequestId | None:
+    return message.id if isinstance(message, Request | Malformed) else None
+
+
+def _objection(message: Message) -> ProtocolError:
+    if isinstance(message, Malformed):
+        return message.error
+    return InvalidRequest("A client of this revision sends no responses.")

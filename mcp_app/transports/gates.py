@@ -1,0 +1,152 @@
+"""What is asked of a request before its body is read: each gate passes or raises a Refusal."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from django.conf import settings as django_settings
+from django.core.exceptions import DisallowedHost
+from django.http.request import split_domain_port, validate_host
+
+from mcp_app.conf import settings
+from mcp_app.protocol.errors import (
+    BadHost,
+    Forbidden,
+    MethodNotAllowed,
+    NotAcceptable,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+)
+from mcp_app.transports.incoming import EVENT_STREAM, JSON, Incoming
+
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """Which kinds of answer the client takes."""
+
+    json: bool
+    events: bool
+
+
+def check_method(incoming: Incoming) -> None:
+    """POST always; DELETE where there are sessions to end; never a GET, which would hang."""
+    allowed = ["POST", "DELETE"] if settings.LEGACY_SESSIONS else ["POST"]
+    if incoming.method not in allowed:
+        raise MethodNotAllowed(", ".join(allowed))
+
+
+def check_host(incoming: Incoming) -> None:
+    """Django's own ALLOWED_HOSTS."""
+    try:
+        incoming.request.get_host()
+    except DisallowedHost:
+        raise BadHost("This host is not served here.") from None
+
+
+def check_origin(incoming: Incoming) -> None:
+    """Against DNS rebinding: an Origin that is present must be known.
+
+    `2026-07-28 basic/transports/streamable-http` Security & Endpoint.
+    """
+    origin = incoming.headers.get("origin")
+    if origin is None or _is_allowed_origin(origin, incoming):
+        return
+    check = settings.origin_check
+    if check is not None and check(origin):
+        return
+    raise Forbidden("This Origin is not allowed.")
+
+
+def _is_allowed_origin(origin: str, incoming: Incoming) -> bool:
+    if origin.lower() in {known.lower().rstrip("/") for known in settings.ALLOWED_ORIGINS}:
+        return True
+    try:
+        parts = urlsplit(origin)
+        host, port = parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
+    except ValueError:
+        return False
+    if parts.scheme not in _DEFAULT_PORTS or not host:
+        return False
+    if django_settings.DEBUG and validate_host(_bracketed(host), _LOOPBACK):
+        return True
+    return _is_same_origin(_bracketed(host), port, incoming)
+
+
+def _is_same_origin(host: str, port: int | None, incoming: Incoming) -> bool:
+    """Whether the page came from this very host, and the host's name proves something.
+
+    A name that only `ALLOWED_HOSTS = ["*"]` admits proves nothing: it may be an attacker's, made
+    to resolve to this machine.
+    """
+    own_host, own_port = split_domain_port(incoming.request.get_host())
+    default = _DEFAULT_PORTS[incoming.request.scheme or "http"]
+    if own_host != host or int(own_port or default) != port:
+        return False
+    named = [name for name in django_settings.ALLOWED_HOSTS if name != "*"]
+    return validate_host(own_host, [*named, *_LOOPBACK])
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def check_declared_size(incoming: Incoming) -> None:
+    """Refuse by Content-Length what would be refused while reading anyway."""
+    declared = incoming.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared[:20]) > settings.MAX_BODY_BYTES:
+        raise too_large()
+
+
+def too_large() -> PayloadTooLarge:
+    """The refusal of a body over the limit."""
+    return PayloadTooLarge(f"The body is larger than {settings.MAX_BODY_BYTES} bytes.")
+
+
+def check_media_type(incoming: Incoming) -> None:
+    """JSON alone: what a web form can send without a preflight must never run a tool."""
+    kind = incoming.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise UnsupportedMediaType("The Content-Type must be application/json.")
+
+
+def negotiate(incoming: Incoming) -> Accepts:
+    """What may be answered. No Accept header accepts all (RFC 9110 section 12.5.1).
+
+    Raises:
+        NotAcceptable: neither JSON nor an event stream is wanted.
+    """
+    header = incoming.headers.get("accept", "").strip()
+    if not header:
+        return Accepts(json=True, events=True)
+    ranges = dict(_media_range(part) for part in header.split(","))
+    accepts = Accepts(json=_weight(ranges, JSON) > 0, events=_weight(ranges, EVENT_STREAM) > 0)
+    if not accepts.json and not accepts.events:
+        raise NotAcceptable("Accept application/json, text/event-stream, or both.")
+    return accepts
+
+
+def _media_range(part: str) -> tuple[str, float]:
+    kind, *parameters = (piece.strip().lower() for piece in part.split(";"))
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            return kind, _quality(value.strip())
+    return kind, 1.0
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 1.0
+
+
+def _weight(ranges: dict[str, float], kind: str) -> float:
+    """The quality of the most specific range that covers `kind`."""
+    for candidate in (kind, f"{kind.partition('/')[0]}/*", "*/*"):
+        if candidate in ranges:
+            return ranges[candidate]
+    return 0.0

@@ -1,0 +1,104 @@
+"""The Django view: reads a request, writes an answer, under WSGI and ASGI alike.
+
+Under ASGI Django must see a coroutine function, or it would put a thread around the whole
+request; under WSGI it must not, or it would put an event loop around it. Which of the two applies
+shows at the moment Django asks: only ASGI asks on a running loop.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, ClassVar, Final
+
+from asgiref.sync import markcoroutinefunction
+from django.db import connections
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http.request import UnreadablePostError
+
+from mcp_app.catalog.registry import MCPServer, default_server
+from mcp_app.conf import settings
+from mcp_app.protocol.errors import ProtocolError
+from mcp_app.transports import gates
+from mcp_app.transports.endpoint import Endpoint, endpoint_for, refused
+from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
+
+_MARKS: Final = dict(vars(markcoroutinefunction(lambda: None)))
+
+
+class EndpointView:
+    """One endpoint as a view. Bearer callers need no CSRF token, and a session caller is checked
+    by DRF's SessionAuthentication; LoginRequiredMiddleware leaves it alone; no transaction of the
+    host's is put around it, since the call event must outlive the tool's.
+    """
+
+    csrf_exempt: ClassVar = True
+    login_required: ClassVar = False
+
+    def __init__(self, server: MCPServer = default_server) -> None:
+        self._server = server
+        self._non_atomic_requests = set(connections)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _MARKS and _on_event_loop():
+            return _MARKS[name]
+        raise AttributeError(name)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        """Django's entry; a coroutine where Django was told that there is one."""
+        return self._on_loop(request) if _on_event_loop() else self._in_thread(request)
+
+    def _in_thread(self, request: HttpRequest) -> HttpResponseBase:
+        endpoint, incoming = self._open(request, streams=False)
+        reply = endpoint.gate(incoming)
+        if reply is None:
+            body = _read(incoming)
+            reply = body if isinstance(body, HttpReply) else endpoint.answer(incoming, body)
+        return _response(reply)
+
+    async def _on_loop(self, request: HttpRequest) -> HttpResponseBase:
+        endpoint, incoming = self._open(request, streams=True)
+        reply = endpoint.gate(incoming)
+        if reply is not None:
+            return _response(reply)
+        # Django has received the whole body before: reading it does not block.
+        body = _read(incoming)
+        if isinstance(body, HttpReply):
+            return _response(body)
+        answer = await endpoint.converse(incoming, body).answer()
+        if isinstance(answer, HttpStream):
+            response = StreamingHttpResponse(answer.chunks, headers=answer.all_headers())
+            return response
+        return _response(answer)
+
+    def _open(self, request: HttpRequest, *, streams: bool) -> tuple[Endpoint, Incoming]:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        incoming = Incoming(request, headers, transport="http", streams=streams)
+        return endpoint_for(self._server), incoming
+
+
+def _read(incoming: Incoming) -> bytes | HttpReply:
+    """The body, up to the app's own limit and not Django's, whose error would be a page."""
+    limit = settings.MAX_BODY_BYTES
+    request = incoming.request
+    try:
+        body: bytes = request._body if hasattr(request, "_body") else request.read(limit + 1)
+    except (UnreadablePostError, OSError):
+        return HttpReply(400)
+    if len(body) > limit:
+        error: ProtocolError = gates.too_large()
+        return refused(incoming, error)
+    return body
+
+
+def _response(reply: HttpReply) -> HttpResponse:
+    response = HttpResponse(reply.body, status=reply.status, headers=reply.all_headers())
+    if not reply.body:
+        del response.headers["Content-Type"]
+    return response
+
+
+def _on_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""The project's tests; never part of the wheel."""
