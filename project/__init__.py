@@ -1,0 +1,1 @@
+"""The example product: a quiz game's back office that serves its tools through mcp_app."""

@@ -1,0 +1,27 @@
+"""The example under ASGI: mcp_app's fast door for /mcp, Django for everything else.
+
+The line of `mcp_app.routing` may be left out: `mcp_app.urls` then serves the endpoint through
+Django's own handler.
+"""
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from django.conf import settings
+from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
+from django.core.asgi import get_asgi_application
+from django.urls import re_path
+
+django_application = get_asgi_application()
+if settings.DEBUG:
+    # A deployed product leaves static files to its web server.
+    django_application = ASGIStaticFilesHandler(django_application)
+
+# It needs the apps that get_asgi_application() has loaded.
+from mcp_app import routing  # noqa: E402
+
+application = ProtocolTypeRouter(
+    {"http": URLRouter([*routing.urlpatterns("mcp"), re_path(r"", django_application)])}
+)

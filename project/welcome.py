@@ -1,0 +1,30 @@
+"""What `make run` prints: where the example is, and how a client connects to it."""
+
+from textwrap import indent
+
+from django.conf import settings
+
+from mcp_app.auth.snippets import Snippet, snippets
+from project.people import ADMINISTRATOR, Credentials
+
+
+def welcome(origin: str, credentials: Credentials) -> str:
+    """The lines that a person, or a script, reads."""
+    endpoint = f"{origin}/mcp"
+    name = settings.MCP_APP["SERVER_NAME"]
+    return "\n".join(
+        [
+            "",
+            f"Endpoint: {endpoint}",
+            f"Token: {credentials.token}",
+            f"Admin: {origin}/admin/ ({ADMINISTRATOR} / {credentials.password})",
+            "",
+            *(_paragraph(snippet) for snippet in snippets(name, endpoint, credentials.token)),
+            "Stop it with Ctrl-C; `make run FRESH=1` starts over.",
+        ]
+    )
+
+
+def _paragraph(snippet: Snippet) -> str:
+    place = f", in {snippet.place}" if snippet.place else ""
+    return f"{snippet.client}{place}:\n{indent(snippet.text, '  ')}\n"

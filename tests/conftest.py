@@ -1,0 +1,45 @@
+"""What every test has: a database that several threads can share, and empty caches.
+
+It imports no Django at its top, so that `pytest -p no:django` runs the tests of the layers that
+know none.
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Put SQLite's test database into a file: WAL and busy timeouts do not work in memory."""
+    from django.db import connections
+
+    connection = connections["default"]
+    if connection.vendor == "sqlite":
+        folder = tmp_path_factory.mktemp("database")
+        connection.settings_dict["TEST"]["NAME"] = str(folder / "test.sqlite3")
+
+
+@pytest.fixture(autouse=True)
+def empty_caches(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave no throttle counter or session from one test to the next."""
+    yield
+    if request.config.pluginmanager.has_plugin("django"):
+        _empty_caches()
+
+
+def _empty_caches() -> None:
+    from django.conf import settings
+    from django.core.cache import caches
+
+    if address := os.environ.get("REDIS_URL"):
+        # Not `cache.clear()`, which empties the whole Redis database, other runs' keys too.
+        import redis
+
+        with redis.Redis.from_url(address) as client:
+            for key in client.scan_iter(f"{settings.CACHES['default']['KEY_PREFIX']}:*"):
+                client.delete(key)
+        return
+    for cache in caches.all(initialized_only=True):
+        cache.clear()

@@ -1,0 +1,24 @@
+"""The example's settings with what tests need: quick hashing, no files kept, names of their own.
+
+`EXAMPLE_DATABASE` and `REDIS_URL` choose PostgreSQL and Redis, as they do for the example.
+"""
+
+import os
+import tempfile
+
+os.environ.setdefault("SECRET_KEY", "for tests only, and nothing is signed with it elsewhere")
+os.environ.setdefault("EXAMPLE_STATE", tempfile.gettempdir())
+
+from project.settings import *  # noqa: F403
+from project.settings import CACHES, CHANNEL_LAYERS, DATABASES
+
+DEBUG = False
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", "testserver"]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# Several test runs may share one PostgreSQL and one Redis.
+RUN = f"mcp_app_{os.getpid()}"
+DATABASES["default"]["TEST"] = {"NAME": f"test_{RUN}"}
+if "REDIS_URL" in os.environ:
+    CACHES["default"]["KEY_PREFIX"] = RUN
+    CHANNEL_LAYERS["default"]["CONFIG"]["prefix"] = RUN
