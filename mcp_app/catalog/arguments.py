@@ -21,6 +21,7 @@ from mcp_app.catalog.signature import UNSTATED, Parameter
 _CONFIG: Final = ConfigDict(
     extra="forbid", strict=True, allow_inf_nan=False, val_json_bytes="base64"
 )
+_UNWRITABLE: Final = "holds text that is not valid Unicode, or is nested too deeply"
 _MOST_UNKNOWN: Final = 20
 _ROUNDS: Final = 3
 """What was decoded from text may need another repair inside."""
@@ -102,7 +103,7 @@ def _as_json(arguments: Mapping[str, Any]) -> bytes:
         return to_json(arguments, inf_nan_mode="constants")
     except (ValueError, RecursionError):
         pass
-    raise ArgumentsInvalid([(name, "is not valid JSON") for name in _unwritable(arguments)])
+    raise ArgumentsInvalid([(name, _UNWRITABLE) for name in _unwritable(arguments)])
 
 
 def _unwritable(arguments: Mapping[str, Any]) -> list[str]:

@@ -8,12 +8,13 @@ from typing import Any, Final, Literal, TypedDict
 
 from mcp_app.catalog import signature
 from mcp_app.catalog.arguments import Arguments
-from mcp_app.catalog.definition import Tool
+from mcp_app.catalog.definition import Kind, Tool
 from mcp_app.catalog.encoding import encode
 from mcp_app.catalog.errors import Unencodable
 from mcp_app.catalog.output import Output
 from mcp_app.catalog.problems import Problem, Refused
 from mcp_app.catalog.signature import UNSTATED
+from mcp_app.protocol.methods import CLIENT_CAPABILITIES
 
 AS_ANNOTATED: Final[Any] = UNSTATED
 """Stands for an `output` that was not given: the return annotation says it."""
@@ -37,6 +38,7 @@ class Options(TypedDict, total=False):
     throttle_scope: str | None
     scopes: Iterable[str]
     sensitive: Iterable[str]
+    client_capabilities: Iterable[str]
     timeout: float | None
     atomic: bool | None
     queryset: Any
@@ -82,8 +84,9 @@ def declared(function: Callable[..., Any], options: Options) -> Tool:
         ),
         throttle_scope=options.get("throttle_scope"),
         scopes=tuple(_names(options, "scopes", Problem.SCOPES)),
+        client_capabilities=_capabilities(options),
         timeout=_timeout(options.get("timeout")),
-        atomic=options.get("atomic"),
+        atomic=_atomic(options.get("atomic"), signed.kind),
         queryset=options.get("queryset"),
         icons=tuple(_icon(icon) for icon in options.get("icons", ())),
         meta=_meta(options.get("meta")),
@@ -174,7 +177,9 @@ def _told(item: Any) -> str:
 
 
 def _names(
-    options: Options, keyword: Literal["scopes", "sensitive"], problem: Problem
+    options: Options,
+    keyword: Literal["scopes", "sensitive", "client_capabilities"],
+    problem: Problem,
 ) -> list[str]:
     names: Any = options.get(keyword, ())
     if not isinstance(names, str) and isinstance(names, Iterable):
@@ -182,6 +187,28 @@ def _names(
         if all(isinstance(name, str) and name for name in listed):
             return listed
     raise Refused(problem, f"{keyword} is not a list of strings", f'Write {keyword}=["…"].')
+
+
+def _capabilities(options: Options) -> tuple[str, ...]:
+    names = _names(options, "client_capabilities", Problem.CAPABILITIES)
+    unknown = sorted(set(names) - CLIENT_CAPABILITIES)
+    if unknown:
+        raise Refused(
+            Problem.CAPABILITIES,
+            f"no client can declare the capabilities {', '.join(unknown)}",
+            f"The names are {', '.join(sorted(CLIENT_CAPABILITIES))}.",
+        )
+    return tuple(names)
+
+
+def _atomic(atomic: bool | None, kind: Kind) -> bool | None:
+    if atomic and kind in (Kind.ASYNC, Kind.ASYNC_GENERATOR):
+        raise Refused(
+            Problem.ATOMIC,
+            "an async tool cannot run in a transaction",
+            "Leave atomic out, or write the tool as a sync function.",
+        )
+    return atomic
 
 
 def _timeout(seconds: Any) -> float | None:

@@ -36,6 +36,8 @@ class Tool:
     throttle_scope: str | None = None
     scopes: tuple[str, ...] = ()
     """What a token must hold, all of it."""
+    client_capabilities: tuple[str, ...] = ()
+    """What a client must have declared that it can do, such as `sampling`."""
     timeout: float | None = None
     """Seconds; None: the project's default."""
     atomic: bool | None = None

@@ -23,13 +23,12 @@ from mcp_app.protocol.content import ContentBlock
 
 _CONFIG: Final = ConfigDict(
     allow_inf_nan=False,
-    from_attributes=True,
     revalidate_instances="always",
     ser_json_bytes="base64",
     ser_json_timedelta="iso8601",
     val_json_bytes="base64",
 )
-_FREE: Final = (UNSTATED, Any, object, NoneType, Never, NoReturn)
+_FREE: Final = (UNSTATED, Any, object, None, NoneType, Never, NoReturn)
 """Annotations that say nothing a schema could say."""
 _LISTS: Final = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
 _KEY: Final = "result"
@@ -80,7 +79,9 @@ class Output:
 
     def _fitted(self, value: Any) -> Any:
         try:
-            return self._dumped(self._validator.validate_python({_KEY: value}))
+            return self._dumped(
+                self._validator.validate_python({_KEY: value}, from_attributes=True)
+            )
         except _MISFITS as error:
             return self._fitted_encoded(value, error)
 
@@ -126,9 +127,15 @@ def _built(annotation: Any) -> tuple[Any, Schema, bool]:
 
 
 def _converted(value: Any) -> Any:
-    """What a registered type stands for, not encoded yet: the annotation may read attributes."""
+    """What a registered type stands for, not encoded yet: the annotation may read attributes.
+
+    A type whose registered encoder refuses it may still have the attributes that are asked for.
+    """
     convert = converter(type(value))
-    return value if convert is None else convert(value)
+    try:
+        return value if convert is None else convert(value)
+    except Unencodable:
+        return value
 
 
 def _finite(value: Any) -> bool:

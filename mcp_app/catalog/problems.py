@@ -26,6 +26,8 @@ class Problem(StrEnum):
     META = "E066"
     KEYWORD = "E067"
     OTHER = "E068"
+    CAPABILITIES = "E069"
+    ATOMIC = "E070"
 
 
 @dataclass(frozen=True, slots=True)

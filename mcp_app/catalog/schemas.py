@@ -7,7 +7,7 @@ words. Knows nothing of tools.
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue
 from pydantic_core import PydanticSerializationError, core_schema
 
 from mcp_app.catalog.encoding import encode
@@ -56,9 +56,14 @@ class Generator(GenerateJsonSchema):
         """As `model_schema`."""
         return _untitled(super().typed_dict_schema(schema), schema.get("cls"))
 
-    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
-        """The members' values."""
-        return _untitled(super().enum_schema(schema), schema["cls"])
+    def generate_inner(self, schema: Any) -> JsonSchemaValue:
+        """Any schema; an enum's title is set after `enum_schema` has written it."""
+        written = super().generate_inner(schema)
+        if schema["type"] == "enum":
+            ref = written.get("$ref")
+            found = self.get_schema_from_definitions(JsonRef(ref)) if ref else written
+            _untitled(found or {}, schema["cls"])
+        return written
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
         """A string, or a number where one is taken; pydantic's pattern needs look-ahead."""
@@ -74,6 +79,13 @@ class Generator(GenerateJsonSchema):
         written = super().bytes_schema(schema)
         if written.get("format") == "binary":  # OpenAPI's word for text
             del written["format"]
+        return written
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        """With the default, unless it is a secret's."""
+        written = super().default_schema(schema)
+        if written.get("writeOnly"):
+            written.pop("default", None)
         return written
 
     def encode_default(self, dft: Any) -> Any:
