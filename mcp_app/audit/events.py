@@ -14,7 +14,7 @@ from django.db.models import CharField
 
 from mcp_app.audit.keys import SecretKeys, secret_keys
 from mcp_app.audit.redaction import hidden_texts, stored_arguments
-from mcp_app.audit.text import printable, redact_text
+from mcp_app.audit.text import MARGIN, printable, redact_text
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord
 from mcp_app.models import CallEvent, Token
@@ -43,7 +43,7 @@ _UNREADABLE: Final = "[unreadable]"
 
 
 def to_event(record: CallRecord) -> CallEvent:
-    """The unsaved row that `record`, as it stands, is stored as. Never raises."""
+    """The unsaved row that `record`, as it stands, is stored as."""
     keys = secret_keys(tuple(settings.REDACT_KEYS))
     return CallEvent(
         created_at=_moment(record.started_at),
@@ -84,12 +84,11 @@ def _moment(seconds: float) -> datetime:
 def _who(record: CallRecord) -> dict[str, Any]:
     """The caller by key and, because users and tokens may be deleted, by name."""
     user, token = record.user, record.token
-    token_id = token.pk if isinstance(token, Token) else None
-    known = user is not None and getattr(user, "pk", None) is not None
+    known = getattr(user, "pk", None) is not None
     return {
         "user_id": user.pk if known else None,
         "username": _column(user.get_username(), "username") if known else "",
-        "token_id": token_id,
+        "token_id": token.pk if isinstance(token, Token) else None,
         "token_name": _column(getattr(token, "name", ""), "token_name"),
         "token_lookup": _column(record.token_lookup, "token_lookup"),
     }
@@ -102,16 +101,18 @@ def _column(value: object, name: str) -> str:
     width = _WIDTHS[name]
     # What stands far behind the column's end is not looked at: clients have sent megabytes.
     text = value if isinstance(value, str) else repr(value)
-    return _line(text[: 4 * width + 64], width)
+    return _line(text[: 4 * width + 2 * MARGIN], width)
 
 
 @lru_cache(maxsize=2048)
 def _line(text: str, width: int) -> str:
-    line = redact_text(printable(text), secret_keys(), limit=width, marker=False)
+    redacted = redact_text(text, secret_keys(), limit=4 * width + MARGIN, marker=False)
+    line = printable(redacted)
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def _error_text(record: CallRecord, keys: SecretKeys) -> str:
+    """The error's text without what `_arguments` leaves out."""
     hidden = hidden_texts(record.arguments, keys=keys, sensitive=record.sensitive)
     return redact_text(record.error_text, keys, limit=ERROR_TEXT_LIMIT, known=hidden)
 

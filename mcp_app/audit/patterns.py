@@ -46,6 +46,8 @@ _VALUE: Final = re.compile(
     re.DOTALL,
 )
 _DIGITS: Final = re.compile(r"(?<!\d)\d{3,19}(?!\d)(?:[ -]\d{3,19}(?!\d))*")
+_GROUP: Final = re.compile(r"\d+")
+_MOST_GROUPS: Final = 6
 _CARD: Final = re.compile(r"[3-6]\d{12,18}|2[2-7]\d{14}")
 
 
@@ -119,8 +121,12 @@ def _is_user_and_password(encoded: str) -> bool:
 
 def _cards(text: str) -> Iterator[Span]:
     for run in _DIGITS.finditer(text):
-        groups = [match.span() for match in re.finditer(r"\d+", run[0])]
+        groups = [match.span() for match in _GROUP.finditer(text, *run.span())]
         for first, (start, _) in enumerate(groups):
-            for _, end in groups[first : first + 6]:
-                if end - start >= 13 and is_card(re.sub(r"\D", "", run[0][start:end])):
-                    yield run.start() + start, run.start() + end
+            digits = ""
+            for group_start, end in groups[first : first + _MOST_GROUPS]:
+                digits += text[group_start:end]
+                if len(digits) > 19:
+                    break
+                if is_card(digits):
+                    yield start, end

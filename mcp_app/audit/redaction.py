@@ -85,9 +85,8 @@ def hidden_texts(
 
     For looking them up elsewhere: an error message may quote them.
     """
-    hidden = _hidden(value, keys or secret_keys(), sensitive)
-    leaves = (str(leaf)[:_STRING_LIMIT] for leaf in hidden if not isinstance(leaf, bool))
-    return sorted({leaf for leaf in islice(leaves, 1000) if len(leaf) >= 4})
+    hidden = islice(_hidden(value, keys or secret_keys(), sensitive), _ITEM_LIMIT)
+    return sorted({text for leaf in hidden if len(text := _leaf_text(leaf)) >= 4})
 
 
 class _Walk:
@@ -189,6 +188,14 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
     while candidate in taken:
         candidate, number = f"{name} ({number})", number + 1
     return candidate
+
+
+def _leaf_text(leaf: Any) -> str:
+    """How a message would quote `leaf`; empty where it could not."""
+    if isinstance(leaf, str):
+        return leaf[:_STRING_LIMIT]
+    is_number = isinstance(leaf, int | float) and not isinstance(leaf, bool)
+    return str(leaf) if is_number and abs(leaf) < 2**64 else ""
 
 
 def _type_name(value: Any) -> str:

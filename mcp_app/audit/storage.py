@@ -19,7 +19,7 @@ from mcp_app.models import CallEvent
 
 logger: Final = logging.getLogger("mcp_app.audit")
 
-LOCK_SECONDS: Final = 60.0
+LOCK_SECONDS: Final = 30.0
 """How long a batch waits for an SQLite database that somebody else writes to."""
 
 _LOCK_PAUSE: Final = 0.02
@@ -60,10 +60,10 @@ def _store(rows: Sequence[Entry], alias: str) -> None:
     was_open = connections[alias].connection is not None
     try:
         _commit(rows, alias)
-    except Exception:
+    except Exception as error:
         # A connection that the server closed meanwhile is worth a new one; where none could be
-        # opened a second attempt would only make the callers wait twice.
-        if not _is_usable(alias) and not was_open:
+        # opened, or a lock never came free, a second attempt would only double the wait.
+        if _is_locked(error, alias) or not (_is_usable(alias) or was_open):
             raise
         _store_each(rows, alias)
 
@@ -102,8 +102,12 @@ def _write(rows: Sequence[Entry], alias: str) -> None:
         if row.record.pk is None or not _update(row.event, alias):
             row.event.pk = None
             new.append(row.event)
-    if new:
+    if connections[alias].features.can_return_rows_from_bulk_insert:
         CallEvent._base_manager.using(alias).bulk_create(new)
+        return
+    # MySQL tells the key of one new row at a time.
+    for event in new:
+        event.save(using=alias, force_insert=True)
 
 
 def _update(event: CallEvent, alias: str) -> bool:
@@ -123,8 +127,10 @@ def _is_usable(alias: str) -> bool:
     return False
 
 
-def _is_locked(error: OperationalError, alias: str) -> bool:
-    return connections[alias].vendor == "sqlite" and "locked" in str(error)
+def _is_locked(error: Exception, alias: str) -> bool:
+    """Whether SQLite gave up waiting for another writer."""
+    is_sqlite = connections[alias].vendor == "sqlite"
+    return is_sqlite and isinstance(error, OperationalError) and "locked" in str(error)
 
 
 def _log_lost(rows: Sequence[Entry], error: Exception) -> None:

@@ -9,8 +9,9 @@ from mcp_app.audit.patterns import REDACTED, Span, find_known, find_secrets, may
 
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
-# What is kept never ends inside a secret: the search goes on this far behind the last character.
-_MARGIN: Final = 256
+MARGIN: Final = 256
+"""What is kept never ends inside a secret: the search goes on that far behind its end."""
+
 # PostgreSQL refuses NUL in text and in jsonb; a lone surrogate has no UTF-8.
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 # Control characters, and those that reorder or hide what stands around them.
@@ -55,7 +56,7 @@ def redact_text(
     """
     if len(text) <= limit and not known and is_harmless(text):
         return text
-    margin = _MARGIN + max(map(len, known), default=0)
+    margin = MARGIN + max(map(len, known), default=0)
     window = clean(text[: limit + margin])
     spans = [*find_secrets(window, keys), *find_known(window, known)]
     kept = "".join(_replace(window, _merge(spans), limit)) if spans else window[:limit]

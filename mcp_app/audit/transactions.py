@@ -1,11 +1,7 @@
-"""What the calling thread's connection is in the middle of; how to write in a TestCase's."""
+"""What the calling thread is in the middle of: a test's transaction, its own, an event loop."""
 
 import asyncio
-import threading
-from collections.abc import Callable
 from typing import Any
-
-from django.db import connections
 
 
 def in_test_transaction(connection: Any) -> bool:
@@ -23,31 +19,9 @@ def would_deadlock(connection: Any) -> bool:
 
 
 def on_event_loop() -> bool:
-    """Whether this thread runs an event loop, where Django refuses to query."""
+    """Whether this thread runs an event loop, where Django has no connection of the thread's."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return False
     return True
-
-
-def run_on_connection(connection: Any, work: Callable[[], None]) -> None:
-    """Run `work` with this thread's connection, also where an event loop runs in this thread.
-
-    For tests: the loop stands still meanwhile.
-    """
-    if not on_event_loop():
-        work()
-        return
-
-    def borrow() -> None:
-        connections[connection.alias] = connection
-        work()
-
-    connection.inc_thread_sharing()
-    try:
-        thread = threading.Thread(target=borrow)
-        thread.start()
-        thread.join()
-    finally:
-        connection.dec_thread_sharing()

@@ -19,7 +19,6 @@ from mcp_app.audit.storage import Entry, database, store
 from mcp_app.audit.transactions import (
     in_test_transaction,
     on_event_loop,
-    run_on_connection,
     would_deadlock,
 )
 from mcp_app.conf import settings
@@ -46,8 +45,8 @@ class EventWriter:
     connection of its own, so that an event outlives the rollback of whoever called. Two callers'
     transactions are special:
 
-    - Inside a Django `TestCase` the event is written at once, where the test's connection is. An
-      event loop finds it where Django's sync code runs if `MCP_APP["WORKERS"]` is 0.
+    - Inside a Django `TestCase` the event is written at once, in the test's thread. An event loop
+      hands it there if `MCP_APP["WORKERS"]` is 0.
     - Inside `atomic()` on SQLite, where the writer has to wait until the caller is through, the
       future is done at once and the event is committed as soon as the database is free.
     """
@@ -101,19 +100,23 @@ class EventWriter:
                 submission.future.set_result(False)
 
     def _submit(self, submission: _Submission) -> None:
+        if on_event_loop():
+            self._submit_from_loop(submission)
+            return
         connection = connections[database()]
         if in_test_transaction(connection):
-            run_on_connection(connection, lambda: self._write(submission, announce_now=True))
-        elif on_event_loop() and not settings.WORKERS:
-            self._submit_from_sync_code(submission)
+            self._write(submission, announce_now=True)
         elif would_deadlock(connection):
             self._submit_without_waiting(submission)
-        elif self._is_full() and not (connection.in_atomic_block or on_event_loop()):
+        elif self._is_full() and not connection.in_atomic_block:
             self._write(submission)
         else:
             self._queue(submission)
 
-    def _submit_from_sync_code(self, submission: _Submission) -> None:
+    def _submit_from_loop(self, submission: _Submission) -> None:
+        if settings.WORKERS:
+            self._queue(submission)
+            return
         task = asyncio.ensure_future(sync_to_async(self._submit_safely)(submission))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,138 @@
+"""`manage.py mcp_token`: issue, rotate, revoke and list tokens from a shell."""
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Q
+from django.utils import timezone
+
+from mcp_app.auth.hashing import Secret
+from mcp_app.auth.tokens import TokenRotationRefused, issue, revoke, rotate
+from mcp_app.conf import settings
+from mcp_app.models import Token
+
+
+class Command(BaseCommand):
+    """One subcommand an act. A secret is printed once, by the act that makes it."""
+
+    help = "Issue, rotate, revoke and list MCP tokens."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the four subcommands."""
+        acts = parser.add_subparsers(dest="act", required=True, metavar="ACT")
+        create = acts.add_parser("create", help="Issue a token and print its secret.")
+        create.add_argument("user", help="The username of its owner.")
+        create.add_argument("--name", required=True, help="What will use it.")
+        create.add_argument("--scope", action="append", default=[], help="May be repeated.")
+        create.add_argument("--days", type=int, help="Days until it expires; never without.")
+        create.add_argument("--note", default="")
+        _add_plain(create)
+        rotating = acts.add_parser("rotate", help="Give a token a new secret and print it.")
+        _add_which(rotating)
+        rotating.add_argument(
+            "--grace",
+            type=int,
+            default=settings.ROTATION_GRACE,
+            metavar="SECONDS",
+            help="How long the old secret still works (default: %(default)s).",
+        )
+        _add_plain(rotating)
+        _add_which(acts.add_parser("revoke", help="End a token with its next request."))
+        acts.add_parser("list", help="List tokens, never a secret.").add_argument(
+            "--user", help="Only those of this username."
+        )
+
+    def handle(self, *args: Any, act: str, **options: Any) -> None:
+        """Run one act; what refuses it becomes a `CommandError`."""
+        try:
+            getattr(self, f"_{act}")(**options)
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+        except TokenRotationRefused as error:
+            raise CommandError(str(error)) from error
+
+    def _create(self, *, user: str, scope: list[str], days: int | None, **options: Any) -> None:
+        token, secret = issue(
+            user=_user(user),
+            name=options["name"],
+            scopes=scope,
+            expires_at=None if days is None else timezone.now() + _span(days=days),
+            note=options["note"],
+        )
+        self._show(secret, f"Token {token.pk} “{token.name}” for {user}:", options["plain"])
+
+    def _rotate(self, *, which: str, grace: int, plain: bool, **options: Any) -> None:
+        token = _token(which)
+        secret = rotate(token, grace=_span(seconds=grace))
+        self._show(secret, f"New secret of token {token.pk} “{token.name}”:", plain)
+
+    def _revoke(self, *, which: str, **options: Any) -> None:
+        token = _token(which)
+        done = "Revoked" if revoke(token) else "Was revoked before:"
+        self.stdout.write(f"{done} token {token.pk} “{token.name}”.")
+
+    def _list(self, *, user: str | None, **options: Any) -> None:
+        tokens = Token.objects.select_related("user").prefetch_related("secrets").with_last_used()
+        for token in tokens.filter(user=_user(user)) if user else tokens:
+            self.stdout.write(_line(token))
+
+    def _show(self, secret: Secret, sentence: str, plain: bool) -> None:
+        if not plain:
+            self.stdout.write(sentence)
+        self.stdout.write(secret.reveal())
+        if not plain:
+            self.stdout.write("It is not shown again.")
+
+
+def _add_plain(parser: ArgumentParser) -> None:
+    parser.add_argument("--plain", action="store_true", help="Print the secret alone.")
+
+
+def _add_which(parser: ArgumentParser) -> None:
+    parser.add_argument("which", metavar="PREFIX_OR_ID", help="As `mcp_token list` prints them.")
+
+
+def _user(username: str) -> Any:
+    users = get_user_model()
+    try:
+        return users._default_manager.get_by_natural_key(username)
+    except users.DoesNotExist:
+        raise CommandError(f"There is no user {username!r}.") from None
+
+
+def _token(which: str) -> Token:
+    prefix = which.removeprefix("mcp_").split("_")[0]
+    found = Q(pk=int(which)) if which.isdecimal() and len(which) < 12 else Q(secrets__lookup=prefix)
+    token = Token.objects.filter(found).first()
+    if token is None:
+        raise CommandError("There is no such token. `mcp_token list` shows prefixes and ids.")
+    return token
+
+
+def _span(**amount: int) -> timedelta:
+    try:
+        timezone.now() + (span := timedelta(**amount))
+    except OverflowError:
+        raise CommandError("That is too long a time.") from None
+    return span
+
+
+def _line(token: Token) -> str:
+    used = getattr(token, "last_used_at", None)
+    prefixes = ",".join(f"mcp_{secret.lookup}" for secret in token.secrets.all()[:2])
+    return "\t".join(
+        (
+            str(token.pk),
+            prefixes or "-",
+            token.user.get_username(),
+            token.name,
+            token.status().value,
+            ",".join(token.scopes) or "-",
+            f"used {used:%Y-%m-%d %H:%M}" if used else "never used",
+            f"expires {token.expires_at:%Y-%m-%d}" if token.expires_at else "never expires",
+        )
+    )

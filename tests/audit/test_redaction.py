@@ -1,0 +1,190 @@
+"""Arguments as they are stored: no secret, nothing a database refuses, no more than fits."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mcp_app.audit.keys import secret_keys
+from mcp_app.audit.redaction import LIMIT, digest, hidden_texts, redact, stored_arguments
+from mcp_app.audit.text import printable, redact_text
+
+TOKEN = "mcp_Ab3dEf6hIj9l_" + "Zz9" * 13
+
+
+def test_secrets_are_replaced_at_any_depth_and_the_structure_stays() -> None:
+    arguments = {
+        "password": "x",
+        "nested": [{"API_KEY": "y", "items": [1, None, True, 2.5]}],
+        "note": "Bearer abc.def",
+        "card": "4111 1111 1111 1111",
+        "credentials": {"user": "ana", "pass": "z"},
+        "monkey": "ok",
+    }
+
+    assert redact(arguments) == {
+        "password": "[redacted]",
+        "nested": [{"API_KEY": "[redacted]", "items": [1, None, True, 2.5]}],
+        "note": "Bearer [redacted]",
+        "card": "[redacted]",
+        "credentials": "[redacted]",
+        "monkey": "ok",
+    }
+
+
+def test_a_marked_parameter_is_replaced_at_the_top_alone() -> None:
+    arguments = {"reason": {"why": "late"}, "other": {"reason": "kept"}}
+
+    assert redact(arguments, sensitive={"reason"}) == {
+        "reason": "[redacted]",
+        "other": {"reason": "kept"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (f"with {TOKEN}.", "with [redacted]."),
+        (f"https://host/mcp?x={TOKEN}&y=1", "https://host/mcp?x=[redacted]&y=1"),
+        ("AUTHORIZATION: Digest a, b\nnext", "AUTHORIZATION: [redacted]\nnext"),
+        ("Cookie: sessionid=1; csrftoken=2", "Cookie: [redacted]"),
+        ("Basic dXNlcjpwYXNz!", "Basic [redacted]!"),
+        ("bearer Bearer abc", "bearer [redacted] [redacted]"),
+        ("Token " + "0f" * 20, "Token [redacted]"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln end", "[redacted] end"),
+        ("seen:eyJhbGciOiJIUzI1NiJ9.e30.", "seen:[redacted]"),
+        ("postgres://ana:hunter2@db/shop", "postgres://ana:[redacted]@db/shop"),
+        ("api_key=abc, secret: 'two words'.", "api_key=[redacted], secret: [redacted]."),
+        ('{"access_token": "a b", "n": 1}', '{"access_token": [redacted], "n": 1}'),
+        (r"{\"password\": \"x y\", \"n\": 1}", r"{\"password\": [redacted], \"n\": 1}"),
+        ("run --password=abc --password def", "run --password=[redacted] --password def"),
+        ("config={password=hunter2}", "config={password=[redacted]}"),
+        ("Key (api_key)=(abc def) exists", "Key (api_key)=[redacted]) exists"),
+        ("2024-01-01 4111-1111-1111-1111", "2024-01-01 [redacted]"),
+        ("amex 378282246310005", "amex [redacted]"),
+        ("AKIAABCDEFGHIJKLMNOP", "[redacted]"),
+    ],
+)
+def test_secrets_inside_a_text_are_replaced(text: str, kept: str) -> None:
+    assert redact({"note": text}) == {"note": kept}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Basic knowledge of basic things",
+        "mcp_notification_settings",
+        "task-management-of-a-long-name",
+        "4111 1111 1111 1112",
+        "1700000000000",
+        "at 2024-01-01T12:30:00+00:00, version 1.2.3",
+        "monkey=ok keyboard: qwerty",
+        "https://example.com:8000/a?b=c",
+        "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+    ],
+)
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert redact({"note": text}) == {"note": text}
+
+
+def test_a_private_key_is_replaced_although_its_end_is_cut_off() -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEow\n" * 2000 + "-----END RSA PRIVATE KEY-----"
+
+    assert redact_text(f"a {key} b", secret_keys(), limit=99999) == "a [redacted] b"
+    assert redact_text(f"a {key} b", secret_keys(), limit=500).startswith("a [redacted]… [trunc")
+
+
+def test_a_card_number_is_replaced_as_a_number_too() -> None:
+    assert redact([4111111111111111, 4111111111111112, 4111111111111111.0]) == [
+        "[redacted]",
+        4111111111111112,
+        "[redacted]",
+    ]
+
+
+def test_a_secret_in_a_name_is_replaced_and_no_name_hides_another() -> None:
+    arguments = {TOKEN: 1, f"{TOKEN}0": 2, "a\0": 3, "a\ud800": 4}
+
+    assert redact(arguments) == {
+        "[redacted]": 1,
+        "[redacted] (2)": 2,
+        "a\ufffd": 3,
+        "a\ufffd (2)": 4,
+    }
+
+
+def test_what_no_json_column_holds_becomes_text() -> None:
+    values = ["a\0b\ud800c", float("nan"), float("-inf"), 2**64 - 1, 10**5000, b"\0", object()]
+
+    assert redact(values) == [
+        "a\ufffdb\ufffdc",
+        "nan",
+        "-inf",
+        2**64 - 1,
+        "[integer of 16610 bits]",
+        "[bytes]",
+        "[object]",
+    ]
+
+
+def test_a_long_text_is_cut_with_its_length_told() -> None:
+    kept = redact({"text": "x" * 10_000_000})["text"]
+
+    assert kept == "x" * 4096 + "… [truncated, 10000000 characters]"
+
+
+def test_what_is_cut_out_is_counted() -> None:
+    many = redact([{"number": number} for number in range(100_000)])
+    wide = redact({f"n{number}": "y" * 100 for number in range(10_000)})
+
+    assert many[-1] == f"… [{100_000 - len(many) + 1} more]"
+    assert wide["…"] == f"[{10_000 - len(wide) + 1} more]"
+    assert len(json.dumps(many)) <= LIMIT
+    assert len(json.dumps(wide)) <= LIMIT
+
+
+def test_what_is_nested_too_deeply_is_left_out() -> None:
+    value: Any = "deep"
+    for _ in range(5000):
+        value = [value]
+
+    assert "[nested too deeply]" in json.dumps(redact(value))
+
+
+def test_text_outside_ascii_is_cut_by_what_it_takes_as_json() -> None:
+    kept = redact({"a": "\N{SNOWMAN}" * 4000, "b": "\N{PILE OF POO}" * 4000})
+
+    assert len(json.dumps(kept)) <= LIMIT
+    assert kept["a"].startswith("\N{SNOWMAN}" * 1000)
+
+
+def test_an_error_text_loses_the_arguments_that_are_hidden() -> None:
+    arguments = {"reason": ["hunter2!"], "pin": 1, "login": {"password": 123456}, "city": "Graz"}
+    known = hidden_texts(arguments, sensitive={"reason"})
+
+    text = redact_text("no hunter2! with 123456 in Graz", secret_keys(), limit=99, known=known)
+
+    assert text == "no [redacted] with [redacted] in Graz"
+    assert hidden_texts({"token": [10**5000, True, float("nan"), b"x" * 9, "long" * 9999]}) == [
+        "long" * 1024
+    ]
+
+
+def test_each_level_keeps_what_it_says() -> None:
+    arguments = {"b": 1, "password": "x", TOKEN: 2}
+
+    assert stored_arguments(arguments, "none") is None
+    assert stored_arguments(arguments, "names") == ["b", "password", "[redacted]"]
+    assert stored_arguments(arguments, "redacted") == redact(arguments)
+    assert stored_arguments(arguments, "digest") == {"sha256": digest(arguments)}
+    assert stored_arguments(None, "digest") is None
+
+
+def test_a_digest_depends_on_values_and_not_on_order() -> None:
+    assert digest({"a": 1, "b": "\ud800"}) == digest({"b": "\ud800", "a": 1})
+    assert digest({"a": 1}) != digest({"a": 2})
+    assert digest({"a": 1}) == "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862"
+
+
+def test_a_printable_text_is_one_line_that_hides_nothing() -> None:
+    assert printable("Claude\r\n\x1b[31m\u202eCode\0 \ud800x") == "Claude [31m Code x"
