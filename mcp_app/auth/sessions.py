@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import DatabaseError, transaction
-from django.db.models import QuerySet
+from django.db import DatabaseError, router, transaction
+from django.db.models import CharField, QuerySet
 from django.utils import timezone
 
 from mcp_app.conf import settings
@@ -68,12 +68,17 @@ def _live(session_id: str, caller: Caller, now: datetime) -> QuerySet[Session]:
     # What could not be one of our ids never reaches SQL: a NUL would be an error there.
     if not _KEY.fullmatch(session_id):
         return Session.objects.none()
-    return Session.objects.order_by().filter(
+    return _sessions().filter(
         key=session_id,
         **_owner(caller),
         ended_at__isnull=True,
         last_seen_at__gt=now - settings.session_ttl,
     )
+
+
+def _sessions() -> QuerySet[Session]:
+    # The database that is written to: a replica that lags would not know a session yet.
+    return Session.objects.using(router.db_for_write(Session)).order_by()
 
 
 def _note_seen(session: Session, now: datetime) -> None:
@@ -82,8 +87,8 @@ def _note_seen(session: Session, now: datetime) -> None:
     if session.last_seen_at > before:
         return
     try:
-        with transaction.atomic():
-            Session.objects.filter(pk=session.pk, last_seen_at__lte=before).update(last_seen_at=now)
+        with transaction.atomic(using=router.db_for_write(Session)):
+            _sessions().filter(pk=session.pk, last_seen_at__lte=before).update(last_seen_at=now)
     except DatabaseError:
         logger.warning("Session %s: last use not written.", session.pk, exc_info=True)
 
@@ -105,8 +110,9 @@ def _state(session: Session) -> SessionState:
 
 
 def _trimmed(text: Any, field: str) -> str:
-    length: int = getattr(Session._meta.get_field(field), "max_length")  # noqa: B009
-    return _clean(text)[:length] if isinstance(text, str) else ""
+    column = Session._meta.get_field(field)
+    assert isinstance(column, CharField)
+    return _clean(text)[: column.max_length] if isinstance(text, str) else ""
 
 
 def _without_nul(value: Any) -> Any:

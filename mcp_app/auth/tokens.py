@@ -134,7 +134,9 @@ def rotate(
     new = generate()
     with transaction.atomic(using=_database()):
         locked = _locked(token)
-        _refuse_rotation(locked, seen, now)
+        check_rotatable(locked, now)
+        if newest_secret_id(locked) != seen:
+            raise TokenRotationRefused(RotationRefusal.STALE)
         valid_until = _retire(locked, seen, now, now + grace)
         _add(locked, new, now)
         _announce(signals.token_rotated, token=locked, by=by, valid_until=valid_until)
@@ -181,6 +183,14 @@ def check_expiry(expires_at: datetime | None, now: datetime) -> None:
         raise ValidationError({"expires_at": message}, code="too_late")
 
 
+def check_rotatable(token: Token, now: datetime) -> None:
+    """Raise `TokenRotationRefused` for a revoked or expired token."""
+    if token.revoked_at is not None:
+        raise TokenRotationRefused(RotationRefusal.REVOKED)
+    if token.expires_at is not None and token.expires_at <= now:
+        raise TokenRotationRefused(RotationRefusal.EXPIRED)
+
+
 def _database() -> str:
     return router.db_for_write(Token)
 
@@ -192,15 +202,6 @@ def _locked(token: Token) -> Token:
         # SQLite ignores the row lock below; there the first write takes the lock of the database.
         tokens.update(name=F("name"))
     return tokens.select_for_update().get()
-
-
-def _refuse_rotation(token: Token, seen: int | None, now: datetime) -> None:
-    if token.revoked_at is not None:
-        raise TokenRotationRefused(RotationRefusal.REVOKED)
-    if token.expires_at is not None and token.expires_at <= now:
-        raise TokenRotationRefused(RotationRefusal.EXPIRED)
-    if newest_secret_id(token) != seen:
-        raise TokenRotationRefused(RotationRefusal.STALE)
 
 
 def _retire(token: Token, newest: int | None, now: datetime, deadline: datetime) -> datetime:
@@ -227,4 +228,4 @@ def _add(token: Token, new: NewSecret, now: datetime) -> None:
 
 def _announce(signal: Any, *, token: Token, **arguments: Any) -> None:
     send = partial(signal.send_robust, sender=Token, token=token, **arguments)
-    transaction.on_commit(send, using=_database(), robust=True)
+    transaction.on_commit(send, using=_database())

@@ -231,12 +231,7 @@ class Migration(migrations.Migration):
                 ("tool", models.CharField(blank=True, max_length=128, verbose_name="tool")),
                 (
                     "source",
-                    models.CharField(
-                        blank=True,
-                        help_text="As in “token” or “session”.",
-                        max_length=32,
-                        verbose_name="authenticated by",
-                    ),
+                    models.CharField(blank=True, max_length=32, verbose_name="authenticated by"),
                 ),
                 (
                     "transport",
@@ -340,10 +335,10 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "calls",
                 "ordering": ["-id"],
                 "indexes": [
-                    models.Index(fields=["tool", "-created_at"], name="mcp_call_tool"),
-                    models.Index(fields=["user", "-created_at"], name="mcp_call_user"),
-                    models.Index(fields=["token", "-created_at"], name="mcp_call_token"),
-                    models.Index(fields=["outcome", "-created_at"], name="mcp_call_outcome"),
+                    models.Index(fields=["tool", "created_at"], name="mcp_call_tool"),
+                    models.Index(fields=["user", "created_at"], name="mcp_call_user"),
+                    models.Index(fields=["token", "created_at"], name="mcp_call_token"),
+                    models.Index(fields=["outcome", "created_at"], name="mcp_call_outcome"),
                     models.Index(fields=["correlation_id"], name="mcp_call_correlation"),
                     models.Index(fields=["token_lookup"], name="mcp_call_lookup"),
                 ],

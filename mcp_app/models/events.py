@@ -71,9 +71,7 @@ class CallEvent(models.Model):
     request_id = models.CharField(_("request id"), max_length=128, blank=True)
     method = models.CharField(_("method"), max_length=128, blank=True)
     tool = models.CharField(_("tool"), max_length=128, blank=True)
-    source = models.CharField(
-        _("authenticated by"), max_length=32, blank=True, help_text=_("As in “token” or “session”.")
-    )
+    source = models.CharField(_("authenticated by"), max_length=32, blank=True)
     transport = models.CharField(_("transport"), max_length=16, blank=True)
     decision = models.CharField(
         _("decision"), max_length=16, blank=True, choices=CallDecision.choices
@@ -95,11 +93,12 @@ class CallEvent(models.Model):
         # By key and not by time: rows are written in nearly the order of time, and the key
         # costs no index of its own.
         ordering: ClassVar = ["-id"]
+        # Ascending, and read backwards: only so SQLite has "newest first" from them unsorted.
         indexes: ClassVar = [
-            models.Index(fields=["tool", "-created_at"], name="mcp_call_tool"),
-            models.Index(fields=["user", "-created_at"], name="mcp_call_user"),
-            models.Index(fields=["token", "-created_at"], name="mcp_call_token"),
-            models.Index(fields=["outcome", "-created_at"], name="mcp_call_outcome"),
+            models.Index(fields=["tool", "created_at"], name="mcp_call_tool"),
+            models.Index(fields=["user", "created_at"], name="mcp_call_user"),
+            models.Index(fields=["token", "created_at"], name="mcp_call_token"),
+            models.Index(fields=["outcome", "created_at"], name="mcp_call_outcome"),
             models.Index(fields=["correlation_id"], name="mcp_call_correlation"),
             models.Index(fields=["token_lookup"], name="mcp_call_lookup"),
         ]
