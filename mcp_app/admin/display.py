@@ -1,0 +1,99 @@
+"""How the admin's cells look: badges, prefixes, JSON. What a caller sent is always escaped."""
+
+import json
+from datetime import datetime
+from typing import Any, Final
+
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
+from django.utils.translation import gettext as _
+
+from mcp_app.models import CallOutcome, TokenStatus
+
+NOTHING: Final = "-"
+
+_TONES: Final = {
+    TokenStatus.ACTIVE: "good",
+    TokenStatus.EXPIRING: "warn",
+    TokenStatus.EXPIRED: "dull",
+    TokenStatus.REVOKED: "bad",
+    CallOutcome.OK: "good",
+    CallOutcome.STARTED: "dull",
+    CallOutcome.CANCELLED: "dull",
+    CallOutcome.ERROR: "warn",
+    CallOutcome.INVALID: "warn",
+    CallOutcome.THROTTLED: "warn",
+    CallOutcome.TIMEOUT: "warn",
+}
+"""By value, so that a stored string finds its tone too; the rest are bad."""
+
+
+def badge(value: str, label: Any) -> SafeString:
+    """A label with a coloured mark; the text keeps the page's own colour in light and dark."""
+    tone = _TONES.get(value, "bad")  # type: ignore[call-overload]
+    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, label)
+
+
+def moment(at: datetime | None, seconds: bool = True) -> str | SafeString:
+    """A date and a time in the current time zone, short enough for a list."""
+    if at is None:
+        return NOTHING
+    local = localtime(at)
+    time = f"{local:%H:%M:%S}" if seconds else f"{local:%H:%M}"
+    cell = '<span class="mcp-moment">{}</span> <span class="mcp-moment">{}</span>'
+    return format_html(cell, f"{local:%Y-%m-%d}", time)
+
+
+def two_lines(first: Any, second: Any) -> str | SafeString:
+    """A cell of two facts, the second the quieter one."""
+    return format_html('{}<br><span class="mcp-quiet">{}</span>', first, second)
+
+
+def prefix(lookup: str) -> str | SafeString:
+    """The public part of a secret as people see it."""
+    return format_html("<code>mcp_{}_…</code>", lookup) if lookup else NOTHING
+
+
+def codes(names: list[str]) -> str | SafeString:
+    """Names such as scopes, each as code."""
+    if not names:
+        return _("none")
+    return format_html_join(" ", "<code>{}</code>", ((name,) for name in names))
+
+
+def pretty_json(value: Any) -> str | SafeString:
+    """A JSON value on lines of its own."""
+    if value is None:
+        return NOTHING
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return format_html('<pre class="mcp-block">{}</pre>', text)
+
+
+def block(text: str) -> str | SafeString:
+    """A longer text with its own line breaks."""
+    return format_html('<pre class="mcp-block">{}</pre>', text) if text else NOTHING
+
+
+def duration(milliseconds: float | None) -> str:
+    """A time in the unit that suits it."""
+    if milliseconds is None:
+        return NOTHING
+    if milliseconds < 1000:
+        return _("%(n).1f ms") % {"n": milliseconds}
+    return _("%(n).2f s") % {"n": milliseconds / 1000}
+
+
+def change_link(site_name: str, instance: Any, text: str) -> str | SafeString:
+    """A link to a row's page, or its text alone where this admin site has no such page."""
+    meta = instance._meta
+    try:
+        url = reverse(
+            f"admin:{meta.app_label}_{meta.model_name}_change",
+            args=[instance.pk],
+            current_app=site_name,
+        )
+    except NoReverseMatch:
+        return text
+    return format_html('<a href="{}">{}</a>', url, text)

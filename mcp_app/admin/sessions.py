@@ -1,0 +1,115 @@
+"""Handshake sessions: who holds one, and the act that ends it."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from mcp_app.admin.display import NOTHING, moment, pretty_json, two_lines
+from mcp_app.admin.filters import LiveFilter
+from mcp_app.models import Session
+
+FIELDS = (
+    "key",
+    "user",
+    "token",
+    "client",
+    "protocol_version",
+    "capabilities_pretty",
+    "address",
+    "created_at",
+    "last_seen_at",
+    "ended_at",
+)
+
+
+@admin.register(Session)
+class SessionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
+    """Read-only, but for ending: the client then opens another."""
+
+    list_display = (
+        "opened_by",
+        "owner",
+        "created",
+        "last_seen",
+        "ended",
+    )
+    list_filter = (LiveFilter,)
+    list_select_related = ("user", "token")
+    search_help_text = _("A client, a user, or a whole session id.")
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    actions = ("end_sessions",)
+    fields = FIELDS
+    readonly_fields = FIELDS
+
+    class Media:
+        css: ClassVar = {"all": ["mcp_app/admin.css"]}
+
+    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        """With the name that this project's users have."""
+        return ("client_name", f"user__{get_user_model().USERNAME_FIELD}", "key__exact")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Clients open sessions."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """What was agreed stays."""
+        return False
+
+    def has_end_permission(self, request: HttpRequest) -> bool:
+        """Ending takes the model's change permission, which opens no form here."""
+        return bool(request.user.has_perm("mcp_app.change_session"))
+
+    @admin.action(description=_("End selected sessions"), permissions=["end"])
+    def end_sessions(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
+        """End those that live."""
+        live = list(queryset.filter(ended_at__isnull=True))
+        Session.objects.filter(pk__in=[session.pk for session in live]).update(
+            ended_at=timezone.now()
+        )
+        for session in live:
+            self.log_change(request, session, gettext("Ended."))
+        said = ngettext("%(n)d session ended.", "%(n)d sessions ended.", len(live))
+        self.message_user(request, said % {"n": len(live)}, messages.SUCCESS)
+
+    @admin.display(description=_("client and version"), ordering="client_name")
+    def opened_by(self, session: Session) -> Any:
+        """What the caller said it is, and the revision that was agreed on."""
+        return two_lines(self.client(session), session.protocol_version)
+
+    @admin.display(description=_("user and token"))
+    def owner(self, session: Session) -> Any:
+        """Whose it is."""
+        return two_lines(session.user or NOTHING, session.token or NOTHING)
+
+    @admin.display(description=_("client"))
+    def client(self, session: Session) -> str:
+        """What the caller said it is."""
+        return f"{session.client_name} {session.client_version}".strip() or NOTHING
+
+    @admin.display(description=_("created"), ordering="created_at")
+    def created(self, session: Session) -> Any:
+        """When it was opened."""
+        return moment(session.created_at, seconds=False)
+
+    @admin.display(description=_("last seen"), ordering="last_seen_at")
+    def last_seen(self, session: Session) -> Any:
+        """When it was last used, to the minute."""
+        return moment(session.last_seen_at, seconds=False)
+
+    @admin.display(description=_("ended"), ordering="ended_at")
+    def ended(self, session: Session) -> Any:
+        """When the client or somebody here ended it."""
+        return moment(session.ended_at, seconds=False)
+
+    @admin.display(description=_("capabilities"))
+    def capabilities_pretty(self, session: Session) -> Any:
+        """What the client offered."""
+        return pretty_json(session.capabilities)

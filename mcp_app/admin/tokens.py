@@ -1,0 +1,179 @@
+"""Tokens in the admin: the list, the form that issues one, the page of one."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from mcp_app.admin.display import badge, codes, moment, prefix, two_lines
+from mcp_app.admin.filters import StatusFilter, lookup_in
+from mcp_app.admin.forms import NewTokenForm, TokenForm
+from mcp_app.admin.token_pages import TokenPages
+from mcp_app.auth.tokens import AlreadyIssued, save_new
+from mcp_app.models import Token, TokenSecret
+
+STORY = ("status_badge", "created_at", "created_by", "revoked_at")
+
+
+class TokenSecretInline(admin.TabularInline):  # type: ignore[type-arg]  # no subscript at run time
+    """The secrets of a token, newest first: all that is known of them but their digest."""
+
+    model = TokenSecret
+    extra = 0
+    can_delete = False
+    fields = ("prefix", "created_at", "valid_until", "last_used_at", "last_used_ip")
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Rotating adds one."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A secret is replaced, not changed."""
+        return False
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whoever may see the token sees them."""
+        return True
+
+    @admin.display(description=_("prefix"))
+    def prefix(self, secret: TokenSecret) -> Any:
+        """Its public part."""
+        return prefix(secret.lookup)
+
+
+@admin.register(Token)
+class TokenAdmin(TokenPages):
+    """Issue, look at, rename, narrow, rotate and revoke tokens."""
+
+    list_display = (
+        "named",
+        "worth",
+        "scopes_shown",
+        "last_used",
+        "created",
+    )
+    list_filter = (StatusFilter,)
+    list_select_related = ("user",)
+    search_help_text = _("A token's name, note or prefix, or a user.")
+    show_facets = admin.ShowFacets.NEVER
+    actions = ("rotate_tokens", "revoke_tokens")
+
+    class Media:
+        css: ClassVar = {"all": ["mcp_app/admin.css"]}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
+        """With the last use of any secret, in the same query."""
+        return super().get_queryset(request).with_last_used()  # type: ignore[attr-defined, no-any-return]
+
+    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        """With the name that this project's users have."""
+        username = f"user__{get_user_model().USERNAME_FIELD}"
+        return ("name", "note", username, "secrets__lookup__exact")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Token], search_term: str
+    ) -> tuple[QuerySet[Token], bool]:
+        """By a prefix too, as it is shown or as it stands in a client's settings."""
+        return super().get_search_results(request, queryset, lookup_in(search_term) or search_term)
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """Another form to issue than to change."""
+        kwargs["form"] = TokenForm if obj else NewTokenForm
+        return super().get_form(request, obj, change=change, **kwargs)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """What is asked for, or what is known."""
+        if obj is None:
+            asked = ("user", "name", "scopes", "expiry", "expires_at", "note", "lookup")
+            return [(None, {"fields": asked})]
+        changed = ("name", "user", "scopes", "expires_at", "note")
+        return [(None, {"fields": changed}), (_("History"), {"fields": STORY})]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """A token never changes hands."""
+        return ("user", *STORY) if obj else ()
+
+    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
+        """A token that is not issued yet has no secrets."""
+        return [TokenSecretInline] if obj else []
+
+    def get_autocomplete_fields(self, request: HttpRequest) -> Any:
+        """Find the user by typing, where this admin has users and the person may see them."""
+        users = self.admin_site._registry.get(get_user_model())
+        if users is None or not users.get_search_fields(request):
+            return ()
+        return ("user",) if users.has_view_permission(request) else ()
+
+    def formfield_for_foreignkey(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        """Offer those users whom the person may act as; by username where none can be listed."""
+        users = get_user_model()._default_manager.all()
+        if hasattr(get_user_model(), "is_superuser") and not request.user.is_superuser:
+            users = users.filter(is_superuser=False)
+        kwargs["queryset"] = users
+        if not self.get_autocomplete_fields(request):
+            kwargs["to_field_name"] = get_user_model().USERNAME_FIELD
+            kwargs["widget"] = forms.TextInput
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Issue a token once: the same form sent again is told so, and makes no second one."""
+        only_save = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        try:
+            return super().add_view(request, form_url, {**only_save, **(extra_context or {})})
+        except AlreadyIssued as issued:
+            return self.already_shown(request, str(issued))
+
+    def save_model(self, request: Any, obj: Token, form: Any, change: bool) -> None:
+        """Save a change; or issue the token, and keep its secret for this answer alone."""
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        lookup = form.cleaned_data["lookup"]
+        request.mcp_app_secret = save_new(obj, by=request.user, lookup=lookup)
+
+    def response_add(self, request: Any, obj: Token, post_url_continue: Any = None) -> HttpResponse:
+        """Answer with the page that shows the secret: a redirect would have to carry it."""
+        return self.shown_once(request, [(obj, request.mcp_app_secret)])
+
+    @admin.display(description=_("name and user"), ordering="name")
+    def named(self, token: Token) -> Any:
+        """What it is called, and as whom it calls."""
+        return two_lines(token.name, token.user.get_username())
+
+    @admin.display(description=_("status and expiry"), ordering="expires_at")
+    def worth(self, token: Token) -> Any:
+        """What it is worth now, and until when."""
+        until = moment(token.expires_at, seconds=False) if token.expires_at else _("never expires")
+        return two_lines(self.status_badge(token), until)
+
+    @admin.display(description=_("status"))
+    def status_badge(self, token: Token) -> Any:
+        """What it is worth now."""
+        if not token.user.is_active:
+            return badge("inactive", _("Owner inactive"))
+        status = token.status()
+        return badge(status, status.label)
+
+    @admin.display(description=_("scopes"))
+    def scopes_shown(self, token: Token) -> Any:
+        """What it is narrowed to."""
+        return codes(token.scopes)
+
+    @admin.display(description=_("last used"), ordering="last_used_at")
+    def last_used(self, token: Token) -> Any:
+        """The latest use of any of its secrets."""
+        return moment(getattr(token, "last_used_at", None), seconds=False)
+
+    @admin.display(description=_("created"), ordering="created_at")
+    def created(self, token: Token) -> Any:
+        """When it was issued."""
+        return moment(token.created_at, seconds=False)

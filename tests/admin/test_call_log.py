@@ -1,0 +1,239 @@
+"""The call log: read-only, escaped, and made for a table that is never counted (D-083, D-085)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from mcp_app.admin import paging
+from mcp_app.auth.hashing import Secret
+from mcp_app.dispatch.interfaces import Decision, Outcome
+from mcp_app.models import CallDecision, CallEvent, CallOutcome, Token
+from tests.admin.pages import url as page_url
+
+Issued = tuple[Token, Secret]
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+
+
+def url(page: str, *args: Any) -> str:
+    return page_url(page, *args, model="callevent")
+
+
+@pytest.fixture
+def events(issued: Issued, ana: Any) -> dict[str, CallEvent]:
+    """Calls that differ in everything that can be asked for."""
+    token, secret = issued
+    now = timezone.now()
+    make = CallEvent.objects.create
+    return {
+        "ana": make(
+            tool="list_rooms",
+            outcome="ok",
+            user=ana,
+            username="ana",
+            token=token,
+            token_name="laptop",
+            token_lookup=secret.reveal()[4:16],
+            correlation_id="a" * 32,
+            created_at=now,
+        ),
+        "gone": make(
+            tool="get_room",
+            outcome="denied",
+            username="ben",
+            token_name="old phone",
+            token_lookup="abcdefABCDEF",
+            correlation_id="b" * 32,
+            created_at=now - timedelta(days=40),
+        ),
+        "nobody": make(method="tools/list", outcome="unauthenticated", created_at=now),
+    }
+
+
+def found(client: Client, events: dict[str, CallEvent], **query: str) -> set[str]:
+    response = client.get(url("changelist"), query)
+    assert response.status_code == 200, response
+    keys = {event.pk for event in response.context["cl"].result_list}
+    return {name for name, event in events.items() if event.pk in keys}
+
+
+def test_the_choices_are_the_dispatchers_words() -> None:
+    assert set(CallOutcome.values) == {outcome.value for outcome in Outcome}
+    assert set(CallDecision.values) == {decision.value for decision in Decision}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, {"ana", "gone", "nobody"}),
+        ({"tool": "list_rooms"}, {"ana"}),
+        ({"tool": "no such"}, set()),
+        ({"outcome__exact": "denied"}, {"gone"}),
+        ({"user": "ana"}, {"ana"}),
+        ({"user": "ben"}, {"gone"}),
+        ({"user": "b"}, set()),
+        ({"user": "\0"}, {"ana", "gone", "nobody"}),
+        ({"token": "laptop"}, {"ana"}),
+        ({"token": "old phone"}, {"gone"}),
+        ({"token": "mcp_abcdefABCDEF"}, {"gone"}),
+        ({"token": "mcp_abcdefABCDEF_…"}, {"gone"}),
+        ({"q": "a" * 32}, {"ana"}),
+        ({"q": "get_room"}, {"gone"}),
+        ({"q": "ben"}, {"gone"}),
+        ({"q": "ana"}, {"ana"}),
+        ({"q": "abcdefABCDEF"}, {"gone"}),
+        ({"q": "mcp_abcdefABCDEF_…"}, {"gone"}),
+        ({"q": "'; drop table"}, set()),
+        ({"user": "ana", "tool": "get_room"}, set()),
+    ],
+)
+def test_each_filter_and_search_finds_its_calls(
+    query: dict[str, str], expected: set[str], boss_client: Client, events: dict[str, CallEvent]
+) -> None:
+    assert found(boss_client, events, **query) == expected
+
+
+def test_the_date_filter_narrows(boss_client: Client, events: dict[str, CallEvent]) -> None:
+    week_ago = (timezone.now() - timedelta(days=7)).isoformat()
+    assert found(boss_client, events, created_at__gte=week_ago) == {"ana", "nobody"}
+
+
+def test_a_tokens_prefix_finds_calls_with_its_other_secrets_too(
+    boss_client: Client, events: dict[str, CallEvent], issued: Issued
+) -> None:
+    assert found(boss_client, events, token=issued[1].reveal()[:16]) == {"ana"}
+
+
+def test_typed_filters_keep_the_others(boss_client: Client, events: dict[str, CallEvent]) -> None:
+    page = boss_client.get(url("changelist"), {"tool": "list_rooms", "user": 'an"a'})
+    text = page.content.decode()
+    assert '<input type="hidden" name="tool" value="list_rooms">' in text
+    assert 'value="an&quot;a"' in text
+
+
+def test_the_newest_stand_first(boss_client: Client, events: dict[str, CallEvent]) -> None:
+    listed = boss_client.get(url("changelist")).context["cl"].result_list
+    assert [event.created_at for event in listed] == sorted(
+        (event.created_at for event in events.values()), reverse=True
+    )
+
+
+def test_the_list_is_never_counted_to_the_end(
+    boss_client: Client, events: dict[str, CallEvent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "MOST", 2)
+    with CaptureQueriesContext(connection) as queries:
+        response = boss_client.get(url("changelist"))
+    counts = [query["sql"] for query in queries if "COUNT(" in query["sql"]]
+    assert counts
+    assert all("LIMIT 2" in sql for sql in counts)
+    assert "The newest 2 calls" in response.content.decode()
+
+
+def test_the_list_asks_as_much_for_one_call_as_for_many(
+    boss_client: Client, events: dict[str, CallEvent], ana: Any
+) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            boss_client.get(url("changelist"))
+        return len(captured)
+
+    before = queries()
+    CallEvent.objects.bulk_create(
+        CallEvent(tool="t", outcome="ok", user=ana, username="ana") for _ in range(40)
+    )
+    assert queries() == before
+
+
+def test_the_list_leaves_long_texts_in_the_database(
+    boss_client: Client, events: dict[str, CallEvent]
+) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        boss_client.get(url("changelist"))
+    rows = [query["sql"] for query in queries if "client_name" in query["sql"]]
+    assert rows
+    assert not any('"arguments"' in sql or '"error_text"' in sql for sql in rows)
+
+
+def test_what_a_caller_sent_shows_as_text(boss_client: Client, issued: Issued) -> None:
+    event = CallEvent.objects.create(
+        outcome="failed",
+        tool=HOSTILE,
+        method=HOSTILE,
+        username=HOSTILE,
+        token_name=HOSTILE,
+        client_name=HOSTILE,
+        client_version=HOSTILE,
+        request_id=HOSTILE,
+        session_id=HOSTILE[:64],
+        error_class=HOSTILE,
+        error_text=HOSTILE,
+        arguments={HOSTILE: [HOSTILE]},
+    )
+    for page in (url("changelist"), url("change", event.pk)):
+        text = boss_client.get(page).content.decode()
+        assert "<script>alert(1)" not in text
+        assert "<img src=x" not in text
+        assert "&lt;script&gt;alert(1)" in text
+
+
+def test_the_page_of_a_call_reads_well(
+    boss_client: Client, events: dict[str, CallEvent], issued: Issued, ana: Any
+) -> None:
+    event = events["ana"]
+    event.arguments = {"limit": 50, "names": ["Zoë"]}
+    event.duration_ms = 12.34
+    event.save()
+    text = boss_client.get(url("change", event.pk)).content.decode()
+    assert "&quot;limit&quot;: 50,\n" in text
+    assert "Zoë" in text
+    assert "12.3 ms" in text
+    assert page_url("change", issued[0].pk) in text
+    assert f"/auth/user/{ana.pk}/change/" in text
+    assert f"mcp_{issued[1].reveal()[4:16]}_…" in text
+
+
+def test_a_deleted_users_calls_keep_the_name(
+    boss_client: Client, events: dict[str, CallEvent], ana: Any
+) -> None:
+    ana.delete()
+    text = boss_client.get(url("change", events["ana"].pk)).content.decode()
+    assert "ana" in text
+    assert "laptop" in text
+    assert found(boss_client, events, user="ana") == {"ana"}
+    assert found(boss_client, events, token="laptop") == {"ana"}
+
+
+def test_nobody_adds_or_changes_a_call(boss_client: Client, events: dict[str, CallEvent]) -> None:
+    event = events["ana"]
+    assert boss_client.get(url("add")).status_code == 403
+    assert boss_client.post(url("add"), {"outcome": "ok"}).status_code == 403
+    assert boss_client.post(url("change", event.pk), {"tool": "other"}).status_code == 403
+    event.refresh_from_db()
+    assert event.tool == "list_rooms"
+    assert CallEvent.objects.count() == 3
+
+
+def test_deleting_takes_the_permission(
+    staff_client: Callable[..., Client], events: dict[str, CallEvent]
+) -> None:
+    target = url("delete", events["ana"].pk)
+    assert staff_client("view_callevent").post(target, {"post": "yes"}).status_code == 403
+    assert CallEvent.objects.count() == 3
+    allowed = staff_client("view_callevent", "delete_callevent")
+    assert allowed.post(target, {"post": "yes"}).status_code == 302
+    assert CallEvent.objects.count() == 2
+    assert LogEntry.objects.count() == 1
+
+
+def test_seeing_takes_the_permission(
+    staff_client: Callable[..., Client], events: dict[str, CallEvent]
+) -> None:
+    assert staff_client("view_token").get(url("changelist")).status_code == 403
+    assert staff_client("view_callevent").get(url("changelist")).status_code == 200

@@ -1,0 +1,200 @@
+"""Issuing in the admin: the secret is in one answer and nowhere else (ACCEPTANCE D-074, D-090)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import ADDITION, LogEntry
+from django.test import Client, override_settings
+from django.urls import path
+from django.utils import timezone
+
+from mcp_app.auth.verification import verify
+from mcp_app.models import Token, TokenSecret
+from tests.admin.pages import hidden, secrets_on, traces, url
+
+
+def form(client: Client, user: Any, **changes: Any) -> dict[str, Any]:
+    """What a browser sends from a freshly opened form."""
+    page = client.get(url("add"))
+    assert page.status_code == 200
+    return {
+        "user": user.pk,
+        "name": "laptop",
+        "scopes": ["rooms:write"],
+        "expiry": "30",
+        "note": "",
+        "lookup": hidden(page, "lookup"),
+    } | changes
+
+
+def test_the_answer_shows_a_secret_that_works(boss_client: Client, boss: Any, ana: Any) -> None:
+    response = boss_client.post(url("add"), form(boss_client, ana))
+    assert response.status_code == 200
+    [secret] = secrets_on(response)
+    token = verify(secret).token
+    assert (token.user, token.name, token.scopes) == (ana, "laptop", ["rooms:write"])
+    assert token.created_by == boss
+    assert token.expires_at is not None
+    assert abs(token.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=1)
+
+
+def test_the_answer_is_kept_by_no_cache_and_runs_no_inline_code(
+    boss_client: Client, ana: Any
+) -> None:
+    response = boss_client.post(url("add"), form(boss_client, ana))
+    assert "no-store" in response["Cache-Control"]
+    own = response.content.decode().split('id="content-main"')[1].split("</main>")[0]
+    assert "<script" not in own
+    assert "<style" not in own
+    assert "style=" not in own
+    assert "onclick" not in own
+
+
+def test_the_secret_is_in_no_log_entry_session_cookie_message_or_address(
+    boss_client: Client, ana: Any
+) -> None:
+    response = boss_client.post(url("add"), form(boss_client, ana))
+    [secret] = secrets_on(response)
+    left = traces(boss_client, response)
+    assert secret not in left
+    assert secret[17:] not in left
+    assert TokenSecret.objects.get().digest not in response.content.decode()
+    entry = LogEntry.objects.get()
+    assert (entry.action_flag, entry.object_repr) == (ADDITION, "laptop")
+
+
+def test_no_later_page_shows_it(boss_client: Client, ana: Any) -> None:
+    [secret] = secrets_on(boss_client.post(url("add"), form(boss_client, ana)))
+    pk = Token.objects.get().pk
+    pages = [url("changelist"), url("change", pk), url("history", pk), url("rotate", pk)]
+    for page in pages:
+        response = boss_client.get(page)
+        assert response.status_code == 200
+        assert secret[17:] not in response.content.decode()
+    assert f"mcp_{secret[4:16]}_…" in boss_client.get(url("change", pk)).content.decode()
+
+
+def test_sending_the_form_again_makes_no_second_token_and_shows_no_secret(
+    boss_client: Client, ana: Any
+) -> None:
+    data = form(boss_client, ana)
+    boss_client.post(url("add"), data)
+    again = boss_client.post(url("add"), data)
+    assert again.status_code == 409
+    assert "was sent before" in again.content.decode()
+    assert secrets_on(again) == []
+    assert Token.objects.count() == 1
+    assert LogEntry.objects.count() == 1
+
+
+def test_two_opened_forms_make_two_tokens(boss_client: Client, ana: Any) -> None:
+    for _ in range(2):
+        assert secrets_on(boss_client.post(url("add"), form(boss_client, ana)))
+    assert Token.objects.count() == 2
+
+
+def test_the_snippets_name_this_site_and_carry_the_secret(boss_client: Client, ana: Any) -> None:
+    data = form(boss_client, ana)
+    response = boss_client.post(url("add"), data, headers={"host": "127.0.0.1:8123"})
+    [secret] = secrets_on(response)
+    texts = {snippet.client: snippet.text for snippet in response.context["snippets"]}
+    assert texts["Claude Code"] == (
+        "claude mcp add --transport http quiz-backoffice http://127.0.0.1:8123/mcp"
+        f' --header "Authorization: Bearer {secret}"'
+    )
+    assert set(texts) == {"Claude Code", "Cursor", "VS Code"}
+    for text in texts.values():
+        assert "http://127.0.0.1:8123/mcp" in text
+        assert f"Bearer {secret}" in text
+
+
+def urls_without_the_endpoint() -> list[Any]:
+    from django.contrib import admin
+
+    return [path("back-office/", admin.site.urls)]
+
+
+def test_without_a_mounted_endpoint_a_hint_stands_for_the_snippets(
+    boss_client: Client, ana: Any
+) -> None:
+    module = type("urls", (), {"urlpatterns": urls_without_the_endpoint()})
+    with override_settings(ROOT_URLCONF=module):
+        response = boss_client.post(url("add"), form(boss_client, ana))
+    [secret] = secrets_on(response)
+    assert response.content.decode().count(secret) == 1
+    assert "add mcp_app.urls" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"name": ""}, "This field is required"),
+        ({"scopes": ["rooms:burn"]}, "rooms:burn is not one of the available choices"),
+        ({"expiry": "custom"}, "Give the date"),
+        (
+            {"expiry": "custom", "expires_at_0": "2001-01-01", "expires_at_1": "00:00"},
+            "The expiry is in the past",
+        ),
+        ({"expiry": "12345"}, "12345 is not one of the available choices"),
+        ({"lookup": "../../etc"}, "Enter a valid value"),
+    ],
+)
+def test_a_wrong_form_issues_nothing(
+    changes: dict[str, Any], sentence: str, boss_client: Client, ana: Any
+) -> None:
+    response = boss_client.post(url("add"), form(boss_client, ana, **changes))
+    assert response.status_code == 200
+    assert sentence in response.content.decode()
+    assert secrets_on(response) == []
+    assert not Token.objects.exists()
+
+
+def test_no_token_is_offered_for_an_inactive_user(boss_client: Client, ana: Any) -> None:
+    ana.is_active = False
+    ana.save()
+    response = boss_client.post(url("add"), form(boss_client, ana))
+    assert "This user is not active" in response.content.decode()
+    assert not Token.objects.exists()
+
+
+def test_the_settings_bound_what_is_offered(boss_client: Client, settings: Any) -> None:
+    settings.MCP_APP = settings.MCP_APP | {"TOKEN_MAX_DAYS": 30}
+    offered = boss_client.get(url("add")).content.decode()
+    assert "In 30 days" in offered
+    assert "In 90 days" not in offered
+    assert "Never" not in offered
+
+
+def test_scopes_are_offered_with_their_descriptions_escaped(
+    boss_client: Client, settings: Any
+) -> None:
+    settings.MCP_APP = settings.MCP_APP | {"SCOPES": {"a:b": "<script>alert(1)</script>"}}
+    page = boss_client.get(url("add")).content.decode()
+    assert "<code>a:b</code>" in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<script>alert(1)" not in page
+
+
+def test_only_a_superuser_issues_for_a_superuser(
+    staff_client: Callable[..., Client], boss: Any, ana: Any
+) -> None:
+    client = staff_client("add_token")
+    response = client.post(url("add"), form(client, boss) | {"user": "boss"})
+    assert "That choice is not one of the available choices" in response.content.decode()
+    assert not Token.objects.exists()
+    assert secrets_on(client.post(url("add"), form(client, ana) | {"user": "ana"}))
+
+
+def test_issuing_takes_the_add_permission(staff_client: Callable[..., Client], ana: Any) -> None:
+    client = staff_client("view_token", "change_token")
+    assert client.get(url("add")).status_code == 403
+    assert client.post(url("add"), {"user": ana.pk}).status_code == 403
+
+
+def test_a_post_without_the_csrf_token_is_refused(boss: Any, ana: Any) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(boss)
+    assert client.post(url("add"), form(client, ana)).status_code == 403
+    assert not Token.objects.exists()

@@ -1,0 +1,270 @@
+"""Rotating and revoking in the admin, one and several (ACCEPTANCE D-073, D-074)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.utils import timezone
+
+from mcp_app.auth.hashing import Secret
+from mcp_app.auth.tokens import issue, newest_secret_id, revoke
+from mcp_app.auth.verification import CredentialsInvalid, verify
+from mcp_app.models import CallEvent, Token, TokenSecret
+from tests.admin.pages import hidden, secrets_on, traces, url
+
+Issued = tuple[Token, Secret]
+
+
+def works(secret: str) -> bool:
+    try:
+        verify(secret)
+    except CredentialsInvalid:
+        return False
+    return True
+
+
+def rotate_form(token: Token, **changes: Any) -> dict[str, Any]:
+    return {"grace": "3600", "seconds": "", "expected": newest_secret_id(token)} | changes
+
+
+@pytest.mark.parametrize("act", ["rotate", "revoke"])
+def test_a_get_asks_and_changes_nothing(act: str, boss_client: Client, issued: Issued) -> None:
+    token, secret = issued
+    response = boss_client.get(url(act, token.pk))
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"]
+    assert works(secret.reveal())
+    assert TokenSecret.objects.count() == 1
+    assert not LogEntry.objects.exists()
+
+
+def test_the_question_shows_who_uses_the_token(boss_client: Client, issued: Issued) -> None:
+    token, secret = issued
+    verify(secret.reveal(), address="192.0.2.7")
+    for _ in range(3):
+        CallEvent.objects.create(
+            token=token, outcome="ok", client_name="<b>cli</b>", address="192.0.2.8"
+        )
+    page = boss_client.get(url("rotate", token.pk)).content.decode()
+    for shown in (secret.reveal()[:16], "192.0.2.7", "192.0.2.8", "&lt;b&gt;cli&lt;/b&gt;"):
+        assert shown in page
+    assert "<b>cli" not in page
+
+
+def test_rotating_shows_the_new_secret_once_and_keeps_the_old_for_the_grace(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, old = issued
+    response = boss_client.post(url("rotate", token.pk), rotate_form(token))
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"]
+    [new] = secrets_on(response)
+    assert (works(new), works(old.reveal())) == (True, True)
+    left = traces(boss_client, response)
+    assert new[17:] not in left
+    end = token.secrets.order_by("id")[0].valid_until
+    assert end is not None
+    assert abs(end - timezone.now() - timedelta(hours=1)) < timedelta(minutes=1)
+    assert "Rotated" in LogEntry.objects.get().get_change_message()
+
+
+@pytest.mark.parametrize(
+    "grace", [{"grace": "0"}, {"grace": "custom", "seconds": "0"}], ids=["preset", "custom"]
+)
+def test_no_grace_ends_the_old_secret(
+    grace: dict[str, str], boss_client: Client, issued: Issued
+) -> None:
+    token, old = issued
+    [new] = secrets_on(boss_client.post(url("rotate", token.pk), rotate_form(token, **grace)))
+    assert (works(new), works(old.reveal())) == (True, False)
+
+
+@pytest.mark.parametrize("seconds", ["-1", "1000000000", "abc", "", "1e3", "\0"])
+def test_a_bad_grace_is_an_error_of_the_form(
+    seconds: str, boss_client: Client, issued: Issued
+) -> None:
+    token, _ = issued
+    data = rotate_form(token, grace="custom", seconds=seconds)
+    response = boss_client.post(url("rotate", token.pk), data)
+    assert response.status_code == 200
+    assert "errorlist" in response.content.decode()
+    assert secrets_on(response) == []
+    assert TokenSecret.objects.count() == 1
+
+
+def test_who_rotates_after_another_is_told_and_changes_nothing(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, _ = issued
+    data = rotate_form(token)
+    [winner] = secrets_on(boss_client.post(url("rotate", token.pk), data))
+    response = boss_client.post(url("rotate", token.pk), data)
+    assert response.status_code == 409
+    assert "was rotated meanwhile" in response.content.decode()
+    assert secrets_on(response) == []
+    assert works(winner)
+    assert TokenSecret.objects.count() == 2
+
+
+def test_a_revoked_token_offers_no_acts_and_refuses_them(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, _ = issued
+    assert url("rotate", token.pk) in boss_client.get(url("change", token.pk)).content.decode()
+    revoke(token)
+    assert url("rotate", token.pk) not in boss_client.get(url("change", token.pk)).content.decode()
+    response = boss_client.post(url("rotate", token.pk), rotate_form(token))
+    assert (response.status_code, secrets_on(response)) == (409, [])
+    assert "revoked token cannot be rotated" in response.content.decode()
+
+
+def test_revoking_ends_the_token_and_is_logged(boss_client: Client, issued: Issued) -> None:
+    token, secret = issued
+    response = boss_client.post(url("revoke", token.pk), follow=True)
+    assert response.redirect_chain == [(url("change", token.pk), 302)]
+    assert "is revoked" in response.content.decode()
+    assert not works(secret.reveal())
+    assert LogEntry.objects.get().get_change_message() == "Revoked."
+
+
+@pytest.mark.parametrize("act", ["rotate", "revoke"])
+@pytest.mark.parametrize("codenames", [(), ("view_token",), ("add_token", "delete_token")])
+def test_acts_take_the_change_permission(
+    act: str,
+    codenames: tuple[str, ...],
+    staff_client: Callable[..., Client],
+    issued: Issued,
+) -> None:
+    token, secret = issued
+    client = staff_client(*codenames)
+    assert client.get(url(act, token.pk)).status_code == 403
+    assert client.post(url(act, token.pk), rotate_form(token)).status_code == 403
+    assert works(secret.reveal())
+    assert TokenSecret.objects.count() == 1
+
+
+@pytest.mark.parametrize("act", ["rotate", "revoke"])
+def test_the_change_permission_is_enough(
+    act: str, staff_client: Callable[..., Client], issued: Issued
+) -> None:
+    token, _ = issued
+    response = staff_client("change_token").post(url(act, token.pk), rotate_form(token))
+    assert response.status_code == {"rotate": 200, "revoke": 302}[act]
+
+
+def test_only_a_superuser_rotates_the_token_of_a_superuser(
+    staff_client: Callable[..., Client], boss: Any
+) -> None:
+    token, secret = issue(user=boss, name="the boss's")
+    client = staff_client("change_token")
+    assert client.post(url("rotate", token.pk), rotate_form(token)).status_code == 403
+    assert TokenSecret.objects.count() == 1
+    assert client.post(url("revoke", token.pk)).status_code == 302
+    assert not works(secret.reveal())
+
+
+@pytest.mark.parametrize("act", ["rotate", "revoke"])
+def test_a_post_without_the_csrf_token_is_refused(act: str, boss: Any, issued: Issued) -> None:
+    token, secret = issued
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(boss)
+    assert client.post(url(act, token.pk), rotate_form(token)).status_code == 403
+    assert works(secret.reveal())
+
+
+@pytest.mark.parametrize("act", ["rotate", "revoke"])
+def test_strangers_are_sent_to_the_login(act: str, issued: Issued) -> None:
+    response = Client().post(url(act, issued[0].pk))
+    assert response.status_code == 302
+    assert "login" in response["Location"]
+
+
+@pytest.mark.parametrize("act", ["rotate", "revoke"])
+@pytest.mark.parametrize("pk", ["999", "x", "1'--"])
+def test_a_token_that_is_not_there_is_said_to_be_missing(
+    act: str, pk: str, boss_client: Client
+) -> None:
+    response = boss_client.post(url(act, pk), follow=True)
+    assert "exist. Perhaps it was deleted?" in response.content.decode()
+
+
+def chosen(action: str, *tokens: Token, **more: Any) -> dict[str, Any]:
+    return {"action": action, "_selected_action": [token.pk for token in tokens]} | more
+
+
+def test_bulk_acts_ask_first(boss_client: Client, issued: Issued) -> None:
+    token, secret = issued
+    for action in ("rotate_tokens", "revoke_tokens"):
+        response = boss_client.post(url("changelist"), chosen(action, token))
+        assert response.status_code == 200
+        assert hidden(response, "confirmed") == "yes"
+        assert works(secret.reveal())
+        assert TokenSecret.objects.count() == 1
+
+
+def test_bulk_rotation_shows_all_new_secrets_and_says_what_it_skipped(
+    boss_client: Client, issued: Issued, ana: Any
+) -> None:
+    first, old = issued
+    second, _ = issue(user=ana, name="ci")
+    gone, _ = issue(user=ana, name="lost phone")
+    revoke(gone)
+    asked = boss_client.post(url("changelist"), chosen("rotate_tokens", first, second, gone))
+    seen = {f"expected_{t.pk}": hidden(asked, f"expected_{t.pk}") for t in (first, second, gone)}
+    data = chosen("rotate_tokens", first, second, gone, confirmed="yes", grace="0", **seen)
+    response = boss_client.post(url("changelist"), data)
+    secrets = secrets_on(response)
+    assert {verify(secret).token for secret in secrets} == {first, second}
+    assert "no-store" in response["Cache-Control"]
+    page = response.content.decode()
+    assert "lost phone" in page
+    assert "revoked token cannot be rotated" in page
+    assert not works(old.reveal())
+    left = traces(boss_client, response)
+    assert not any(secret[17:] in left for secret in secrets)
+    assert LogEntry.objects.count() == 2
+    again = boss_client.post(url("changelist"), data)
+    assert secrets_on(again) == []
+    assert TokenSecret.objects.count() == 5
+
+
+def test_bulk_rotation_leaves_a_superusers_token_to_superusers(
+    staff_client: Callable[..., Client], boss: Any, issued: Issued
+) -> None:
+    his, _ = issue(user=boss, name="the boss's")
+    tokens = (issued[0], his)
+    seen = {f"expected_{token.pk}": newest_secret_id(token) for token in tokens}
+    response = staff_client("change_token", "view_token").post(
+        url("changelist"), chosen("rotate_tokens", *tokens, confirmed="yes", grace="0", **seen)
+    )
+    [secret] = secrets_on(response)
+    assert verify(secret).token == issued[0]
+    assert "Only a superuser" in response.content.decode()
+
+
+def test_bulk_revocation_revokes_all_and_logs_each(
+    boss_client: Client, issued: Issued, ana: Any
+) -> None:
+    first, secret = issued
+    second, other = issue(user=ana, name="ci")
+    data = chosen("revoke_tokens", first, second, confirmed="yes")
+    response = boss_client.post(url("changelist"), data, follow=True)
+    assert "2 tokens revoked" in response.content.decode()
+    assert not works(secret.reveal())
+    assert not works(other.reveal())
+    assert LogEntry.objects.count() == 2
+
+
+@pytest.mark.parametrize("action", ["rotate_tokens", "revoke_tokens"])
+def test_bulk_acts_take_the_change_permission(
+    action: str, staff_client: Callable[..., Client], issued: Issued
+) -> None:
+    token, secret = issued
+    data = chosen(action, token, confirmed="yes", grace="0")
+    response = staff_client("view_token").post(url("changelist"), data, follow=True)
+    assert secrets_on(response) == []
+    assert works(secret.reveal())
+    assert TokenSecret.objects.count() == 1
