@@ -14,11 +14,13 @@ class MCPAppConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Refuse wrong settings, teach the encoder Django's values, find the tools."""
+        """Refuse wrong settings, wire what listens, find the tools."""
         from mcp_app import checks, conf  # models must be loaded first
         from mcp_app.integrations import values
+        from mcp_app.work import read_only
 
         conf.validate()
         values.register()
+        read_only.install()
         autodiscover_modules("mcp")
         checks.report()

@@ -241,7 +241,8 @@ class MCPClient:
         return async_to_sync(through)(method, body, headers)
 
     def _through_view(self, method: str, body: bytes, headers: dict[str, str]) -> Answer:
-        kind = headers.pop("content-type", "")
+        # Django names the type of a body only where there is one.
+        kind = headers.pop("content-type", "") if body else ""
         response = Client(raise_request_exception=False).generic(
             method, self.path, body, content_type=kind, headers=headers
         )
@@ -251,7 +252,8 @@ class MCPClient:
     async def _through_async_view(
         self, method: str, body: bytes, headers: dict[str, str]
     ) -> Answer:
-        kind = headers.pop("content-type", "")
+        # Django names the type of a body only where there is one.
+        kind = headers.pop("content-type", "") if body else ""
         # Django's client names a host by itself here, and two would be none.
         headers.pop("host", None)
         client = AsyncClient(raise_request_exception=False)

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
 from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny
 from rest_framework.throttling import BaseThrottle
@@ -77,7 +78,7 @@ class CallerAccess:
             request = self.request_for(tool)
             view: Any = ToolView(tool, request)
             return all(cls().has_permission(request, view) for cls in classes)
-        except APIException:
+        except (APIException, Http404, PermissionDenied):
             return False
         except Exception:
             # A gate that breaks stays shut, and one broken gate hides no other tool.

@@ -3,6 +3,8 @@
 from typing import Any, Final
 
 from django.http import HttpRequest
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
 from mcp_app.catalog.definition import Tool
@@ -37,11 +39,22 @@ class ToolView:
         return queryset.all() if queryset is not None else None
 
 
+class MessageParser(JSONParser):
+    """What `request.data` is to classes that look at it: the message, or nothing if it is broken."""
+
+    def parse(self, *args: Any, **kwargs: Any) -> Any:
+        """The JSON value of the body; an empty object where there is none."""
+        try:
+            return super().parse(*args, **kwargs)
+        except ParseError:
+            return {}
+
+
 class ToolRequest(Request):
     """DRF's request for one tool call: already authenticated, its method the tool's."""
 
     def __init__(self, request: HttpRequest, caller: Caller, method: str) -> None:
-        super().__init__(request)
+        super().__init__(request, parsers=[MessageParser()])
         self.method = method
         # The private names are how DRF itself carries a user into a request that it clones.
         self._user = caller.user

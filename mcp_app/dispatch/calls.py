@@ -33,6 +33,13 @@ class Call:
     """Seconds."""
     context: Context | None = None
     """What the tool was given, or what reports the progress that it yields."""
+    claimed: bool = False
+    """Whether the run itself has made sure that nobody else answers."""
+
+    def claim(self) -> bool:
+        """Whether the end of the run is the answer; its time limit may have answered before."""
+        self.claimed = self.claimed or self.inbound.claim()
+        return self.claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,8 @@ class Ran:
 
     value: Any = None
     error: BaseException | None = None
+    result: dict[str, Any] | None = None
+    """The CallToolResult, once the value has been read."""
 
 
 class NoResult(Exception):
@@ -57,6 +66,8 @@ def admit(inbound: Inbound, services: Services) -> Call:
         UnknownTool: there is no such tool for this caller.
         InsufficientScope: the user may, the token may not.
         Throttled: not so soon.
+        MissingCapability: the client did not declare what the tool needs of it; older revisions
+            have another error for it.
         HeaderMismatch: a mirrored argument and its header disagree.
     """
     record, params = inbound.record, inbound.params
@@ -66,6 +77,7 @@ def admit(inbound: Inbound, services: Services) -> Call:
     _check_scopes(tool, inbound, services)
     _check_throttles(tool, inbound)
     record.decision = Decision.ALLOW
+    _check_capabilities(tool, inbound)
     for path, header in tool.arguments.headers.items():
         inbound.route.dialect.check_parameter(header, _at(path, record.arguments), inbound.headers)
     return _bind(tool, inbound, services)
@@ -101,6 +113,14 @@ def _check_throttles(tool: Tool, inbound: Inbound) -> None:
         inbound.record.outcome = Outcome.THROTTLED
         inbound.record.decision = Decision.DENY
         raise Throttled(max(1, math.ceil(seconds)))
+
+
+def _check_capabilities(tool: Tool, inbound: Inbound) -> None:
+    declared = inbound.route.capabilities
+    # The schema has an object for each capability; a null is none.
+    missing = [name for name in tool.client_capabilities if declared.get(name) is None]
+    if missing:
+        raise inbound.route.dialect.undeclared(missing)
 
 
 def _bind(tool: Tool, inbound: Inbound, services: Services) -> Call:
@@ -147,28 +167,28 @@ def run(call: Call, services: Services) -> Ran:
     _start_clock(call)
     try:
         call.inbound.cancellation.check()
-        with services.transaction(call.tool):
+        with services.transaction(call.tool), services.promise(call.tool):
             value = call.tool.function(**call.arguments)
             if call.tool.kind is Kind.GENERATOR:
                 value = _drain(call, value)
+            # A lazy result asks the database now: where it fails, the tool has failed.
+            result = _read(call, value)
             # A caller who left before the end gets nothing: then nothing is kept, either.
-            if call.inbound.cancellation.requested:
+            if call.inbound.cancellation.requested or not call.claim():
                 raise Cancelled
-        return Ran(value)
+        return Ran(value, result=result)
     except BaseException as error:
         return Ran(error=error)
 
 
-async def arun(call: Call) -> Ran:
+async def arun(call: Call, services: Services) -> Ran:
     """Run an async tool on the event loop, in a task of its own. Never raises."""
     _start_clock(call)
     try:
         call.inbound.cancellation.check()
-        async with asyncio.timeout(call.time_limit):
-            value = call.tool.function(**call.arguments)
-            if call.tool.kind is Kind.ASYNC_GENERATOR:
-                return Ran(await _adrain(call, value))
-            return Ran(await value)
+        with services.promise(call.tool):
+            async with asyncio.timeout(call.time_limit):
+                return Ran(await _result_of(call))
     except TimeoutError as error:
         overdue = call.inbound.cancellation.overdue
         return Ran(error=TimeLimitReached() if overdue else error)
@@ -178,6 +198,27 @@ async def arun(call: Call) -> Ran:
         return Ran(error=error)
     except BaseException as error:
         return Ran(error=error)
+
+
+async def _result_of(call: Call) -> Any:
+    started = call.tool.function(**call.arguments)
+    if call.tool.kind is Kind.ASYNC_GENERATOR:
+        return await _adrain(call, started)
+    return await started
+
+
+def read(call: Call, ran: Ran) -> Ran:
+    """`ran` with its result. Runs where the database may be asked. Never raises."""
+    if ran.error is not None or ran.result is not None:
+        return ran
+    try:
+        return Ran(ran.value, result=_read(call, ran.value))
+    except BaseException as error:
+        return Ran(error=error)
+
+
+def _read(call: Call, value: Any) -> dict[str, Any]:
+    return to_result(call.tool, value, call.inbound.route.version)
 
 
 def _start_clock(call: Call) -> None:
@@ -234,14 +275,12 @@ def tell(call: Call, ran: Ran, services: Services) -> dict[str, Any]:
     if call.refusal is not None:
         record.outcome, record.error_text = Outcome.INVALID, call.refusal
         return failed_result(call.refusal)
-    if ran.error is None:
-        try:
-            result = to_result(call.tool, ran.value, call.inbound.route.version)
-        except Exception as error:
-            return _told(call, error, services)
-        record.outcome = Outcome.ERROR if result.get("isError") else Outcome.OK
-        return result
-    return _told(call, ran.error, services)
+    ran = read(call, ran)
+    if ran.error is not None:
+        return _told(call, ran.error, services)
+    result = ran.result or {}
+    record.outcome = Outcome.ERROR if result.get("isError") else Outcome.OK
+    return result
 
 
 def failed_result(text: str) -> dict[str, Any]:
@@ -259,11 +298,19 @@ def _told(call: Call, error: BaseException, services: Services) -> dict[str, Any
         record.outcome = Outcome.TIMEOUT
         record.error_text = f"ran longer than {call.time_limit:g} seconds"
         return failed_result(f"The tool did not finish within {call.time_limit:g} seconds.")
-    text = str(error) if isinstance(error, ToolError) else services.explain(error)
+    text = _spoken(error, services)
     if text is not None:
         record.outcome, record.error_text = Outcome.ERROR, text
         return failed_result(text)
     return _unexpected(call, error)
+
+
+def _spoken(error: BaseException, services: Services) -> str | None:
+    """What an exception says to the model; None where it must not, or its own code fails."""
+    try:
+        return str(error) if isinstance(error, ToolError) else services.explain(error)
+    except BaseException:
+        return None
 
 
 def _unexpected(call: Call, error: BaseException) -> dict[str, Any]:
@@ -283,5 +330,5 @@ def _unexpected(call: Call, error: BaseException) -> dict[str, Any]:
 def _text_of(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:
+    except BaseException:
         return ""

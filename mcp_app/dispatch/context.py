@@ -1,5 +1,6 @@
 """What a tool may know and do while it runs: the caller, the request, progress, cancellation."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mcp_app.catalog.definition import ContextBase
+from mcp_app.catalog.encoding import encode
 from mcp_app.dispatch.interfaces import SessionState
 from mcp_app.protocol import messages
 from mcp_app.protocol.envelope import LOG_LEVELS
@@ -160,30 +162,36 @@ class Context(ContextBase):
         """Tell the client how far the call is (`2026-07-28 basic/patterns/progress`).
 
         Sent only where the client asked for it, and only while `progress` increases: a value that
-        is not above the last one is dropped, as the specification wants.
+        is not above the last one, or not finite, is dropped, as the specification wants.
         """
         token = self._route.progress_token
-        if token is None or (self._progress is not None and progress <= self._progress):
+        if token is None or not self._advances(progress):
             return
         self._progress = progress
         params: dict[str, Any] = {"progressToken": token, "progress": progress}
-        if total is not None:
+        if total is not None and math.isfinite(total):
             params["total"] = total
         if message is not None and self._route.version.progress_messages:
             params["message"] = message
         self._outlet.emit(messages.notification("notifications/progress", params))
+
+    def _advances(self, progress: float) -> bool:
+        known = self._progress
+        return math.isfinite(progress) and (known is None or progress > known)
 
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Send the client a log message, if it asked for that level.
 
         Args:
             level: one of RFC 5424's severities, from "debug" to "emergency".
-            data: anything that JSON can hold.
+            data: anything that a tool's result may hold.
             logger: a name for where it comes from.
 
         Raises:
             ValueError: no such level.
+            Unencodable: something in `data` has no JSON form.
         """
+        data = encode(data)
         severity = LOG_LEVELS.index(level)
         threshold = self._route.log_level
         if threshold is None or severity < LOG_LEVELS.index(threshold):

@@ -81,7 +81,11 @@ class Dispatcher:
         """Run an async tool on this event loop. Never raises."""
         if call.refusal is not None:
             return Ran()
-        return await calls.arun(call)
+        return await calls.arun(call, self.services)
+
+    def read(self, call: Call, ran: Ran) -> Ran:
+        """Read a lazy value of an async tool, where the database may be asked. Never raises."""
+        return ran if call.refusal is not None else calls.read(call, ran)
 
     def finish(self, call: Call, ran: Ran) -> Reply:
         """The reply of a call that ran; its record is complete afterwards. Never raises."""
@@ -96,6 +100,13 @@ class Dispatcher:
         note_refusal(inbound.record, error)
         return refusal_reply(inbound.route, inbound.request.id, error)
 
+    def withhold(self, inbound: Inbound) -> Reply:
+        """The reply of a call that was not run, because it could not be recorded first."""
+        record = inbound.record
+        record.outcome = Outcome.FAILED
+        told = "The call was not run, because it could not be recorded. Correlation id: "
+        return self.refuse(inbound, InternalError(f"{told}{record.correlation_id}"))
+
     def break_off(self, inbound: Inbound) -> Reply:
         """The reply when this code itself failed. Called while the exception is handled."""
         error = internal_error(inbound.record)
@@ -104,8 +115,8 @@ class Dispatcher:
     def _handle(self, inbound: Inbound) -> Answer | Call:
         request, route = inbound.request, inbound.route
         method = methods.find(request.method, route.version.era)
-        route.dialect.check_name(request, inbound.headers)
         method.check(inbound.params)
+        route.dialect.check_name(request, inbound.headers)
         return HANDLERS[method.name](inbound, self.services)
 
     def _complete(self, inbound: Inbound, answer: Answer) -> Reply:

@@ -60,6 +60,8 @@ class Services:
     config: Config
     transaction: Callable[[Tool], AbstractContextManager[Any]]
     """What a sync tool runs inside: a transaction, or nothing."""
+    promise: Callable[[Tool], AbstractContextManager[Any]]
+    """What every tool runs inside: it holds a `read_only` tool to its word."""
     explain: Callable[[BaseException], str | None]
     """What an exception of the product's says to the model; None for one that must not speak."""
     cursor_key: Callable[[], bytes]

@@ -15,6 +15,7 @@ from rest_framework.exceptions import APIException
 
 from mcp_app.catalog.encoding import register_encoder
 from mcp_app.catalog.errors import Unencodable
+from mcp_app.work.read_only import ReadOnlyViolation
 
 _NOT_FOUND: Final = "Not found."
 
@@ -42,6 +43,8 @@ def explain(error: BaseException) -> str | None:
             return str(error) or _NOT_FOUND
         case ObjectDoesNotExist():
             return _NOT_FOUND
+        case ReadOnlyViolation():
+            return str(error)
         case PermissionDenied():
             return str(error) or "You may not do this."
     return None

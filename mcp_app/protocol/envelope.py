@@ -4,12 +4,18 @@
 Validation. `open_envelope` is a ladder: the first rung that fails is the answer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mcp_app.protocol import headers as names
-from mcp_app.protocol.errors import HeaderMismatch, InvalidParams, ProtocolError, UnsupportedVersion
-from mcp_app.protocol.messages import Request, RequestId, is_request_id
+from mcp_app.protocol.errors import (
+    HeaderMismatch,
+    InvalidParams,
+    MissingCapability,
+    ProtocolError,
+    UnsupportedVersion,
+)
+from mcp_app.protocol.messages import Message, Request, RequestId, is_request_id
 from mcp_app.protocol.route import Caching, Client, Route
 from mcp_app.protocol.versions import Era, ProtocolVersion
 
@@ -60,6 +66,10 @@ class ModernDialect:
     def status(self, error: ProtocolError) -> int:
         """What 2026-07-28 asks for, else the error's own."""
         return error.status if error.modern_status is None else error.modern_status
+
+    def undeclared(self, capabilities: Sequence[str]) -> ProtocolError:
+        """An error that names them, so that the client may declare them and try again."""
+        return MissingCapability(capabilities)
 
     def check_name(self, request: Request, headers: Mapping[str, str]) -> None:
         """Raise HeaderMismatch unless `Mcp-Name` says what the body says, where a method has it."""
@@ -119,6 +129,24 @@ def open_envelope(
         )
     except ProtocolError as error:
         return error
+
+
+def decline_handshake(
+    message: Message, headers: Mapping[str, str], versions: tuple[ProtocolVersion, ...]
+) -> ProtocolError:
+    """What an endpoint of this era alone says to a message of the other.
+
+    It names the revisions that are served: an older client can show its user nothing else.
+    """
+    asked = headers.get(names.PROTOCOL_VERSION)
+    if isinstance(message, Request) and message.method == "initialize":
+        asked = (message.params or {}).get("protocolVersion", asked)
+    served = tuple(version.name for version in versions)
+    if isinstance(asked, str):
+        return UnsupportedVersion(asked, served)
+    return HeaderMismatch(
+        f"The MCP-Protocol-Version header is required. Served: {', '.join(served)}"
+    )
 
 
 def _decoded(header: str, name: str) -> str:

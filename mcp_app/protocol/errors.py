@@ -5,7 +5,7 @@ specification leaves to HTTP (401, 403, 429 …) use the status itself as the co
 outside the reserved range -32768 to -32000.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 PARSE_ERROR: Final = -32700
@@ -92,12 +92,23 @@ class MissingCapability(ProtocolError):
     code = MISSING_CAPABILITY
     status = 400
 
-    def __init__(self, required: Mapping[str, Any]) -> None:
-        names = ", ".join(sorted(required))
+    def __init__(self, names: Sequence[str]) -> None:
         super().__init__(
-            f"This request needs a client capability that was not declared: {names}",
-            data={"requiredCapabilities": dict(required)},
+            _undeclared(names), data={"requiredCapabilities": {name: {} for name in names}}
         )
+
+
+class CapabilityNotNegotiated(ProtocolError):
+    """The same in the handshake's era, which has no code of its own for it."""
+
+    code = INVALID_REQUEST
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(_undeclared(names))
+
+
+def _undeclared(names: Sequence[str]) -> str:
+    return f"This request needs a client capability that was not declared: {', '.join(names)}"
 
 
 class UnsupportedVersion(ProtocolError):
@@ -108,7 +119,7 @@ class UnsupportedVersion(ProtocolError):
 
     def __init__(self, requested: str, supported: tuple[str, ...]) -> None:
         super().__init__(
-            "Unsupported protocol version",
+            f"Unsupported protocol version. Served: {', '.join(supported)}",
             data={"supported": list(supported), "requested": requested},
         )
 

@@ -3,12 +3,17 @@
 `2025-11-25 basic/lifecycle` and `basic/transports`, and the same pages of the three before it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_app.protocol import headers as names
-from mcp_app.protocol.errors import InvalidParams, InvalidRequest, ProtocolError
+from mcp_app.protocol.errors import (
+    CapabilityNotNegotiated,
+    InvalidParams,
+    InvalidRequest,
+    ProtocolError,
+)
 from mcp_app.protocol.messages import Request, RequestId, is_request_id
 from mcp_app.protocol.route import Caching, Client, Route
 from mcp_app.protocol.versions import BY_NAME, WITHOUT_HEADER, Era, ProtocolVersion
@@ -32,6 +37,10 @@ class LegacyDialect:
     def status(self, error: ProtocolError) -> int:
         """The error's own: 200 for what JSON-RPC alone reports."""
         return error.status
+
+    def undeclared(self, capabilities: Sequence[str]) -> ProtocolError:
+        """An ordinary JSON-RPC error: the client declares its capabilities once, at the start."""
+        return CapabilityNotNegotiated(capabilities)
 
     def check_name(self, request: Request, headers: Mapping[str, str]) -> None:
         """Nothing to mirror in this era."""
@@ -89,6 +98,18 @@ def check_version_header(
         known = ", ".join(v.name for v in served)
         raise InvalidRequest(f"Unsupported MCP-Protocol-Version header. Served: {known}.")
     return version
+
+
+def assumed_version(served: tuple[ProtocolVersion, ...]) -> ProtocolVersion:
+    """The revision of a request that is in no session and names none.
+
+    Raises:
+        InvalidRequest: it is not served, so that the header is required.
+    """
+    if WITHOUT_HEADER in served:
+        return WITHOUT_HEADER
+    known = ", ".join(v.name for v in served)
+    raise InvalidRequest(f"The MCP-Protocol-Version header is required. Served: {known}.")
 
 
 def later_route(

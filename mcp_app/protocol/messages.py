@@ -105,7 +105,7 @@ def dumps(value: Any) -> bytes:
 
 def _without_fragments(value: Any) -> Any:
     if isinstance(value, orjson.Fragment):
-        return json.loads(value.contents)
+        return json.loads(orjson.dumps(value))
     if isinstance(value, Mapping):
         return {key: _without_fragments(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -147,7 +147,9 @@ def _call(value: Mapping[str, Any], request_id: RequestId | None) -> Message:
         return Malformed(InvalidRequest("The method must be a string."), request_id)
     params = value.get("params")
     if params is not None and not isinstance(params, dict):
-        return Malformed(InvalidParams("The params must be an object."), request_id)
+        # Nobody waits for the answer to a notification: only an HTTP status can refuse it.
+        kind = InvalidRequest if request_id is None else InvalidParams
+        return Malformed(kind("The params must be an object."), request_id)
     if request_id is None:
         return Notification(method, params)
     return Request(request_id, method, params)

@@ -8,7 +8,13 @@ from mcp_app.protocol.errors import InvalidParams, MethodNotFound
 from mcp_app.protocol.versions import Era
 
 _BOTH: Final = frozenset(Era)
-_JSON_NAMES: Final = {str: "a string", dict: "an object"}
+_JSON_NAMES: Final[Mapping[type, str]] = {str: "a string", dict: "an object"}
+
+
+CLIENT_CAPABILITIES: Final = frozenset(
+    {"elicitation", "experimental", "extensions", "roots", "sampling", "tasks"}
+)
+"""What a client of some revision may declare: the schemas' `ClientCapabilities`."""
 
 
 @dataclass(frozen=True, slots=True)

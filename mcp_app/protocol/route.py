@@ -3,7 +3,7 @@
 Behind the door the eras differ only in the `Dialect` object that a route carries.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -58,6 +58,10 @@ class Dialect(Protocol):
 
     def status(self, error: ProtocolError) -> int:
         """The HTTP status of an error response."""
+        ...
+
+    def undeclared(self, capabilities: Sequence[str]) -> ProtocolError:
+        """What to say of client capabilities that a request needs and the client has not."""
         ...
 
     def check_name(self, request: Request, headers: Mapping[str, str]) -> None:

@@ -7,6 +7,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import APIException, AuthenticationFailed, NotAuthenticated
 from rest_framework.request import Request
 
+from mcp_app.access.view import MessageParser
 from mcp_app.auth.address import client_address
 from mcp_app.auth.tokens import effective_scopes
 from mcp_app.conf import settings
@@ -26,7 +27,7 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
     """
     address = client_address(incoming.request) or ""
     record.address = address or None
-    request = Request(incoming.request)
+    request = Request(incoming.request, parsers=[MessageParser()])
     authenticators = [cls() for cls in settings.authentication_classes]
     for authenticator in authenticators:
         pair = _ask(authenticator, authenticators, request, record)

@@ -22,11 +22,12 @@ from mcp_app.protocol import messages, sse
 from mcp_app.transports.exchange import Entered, Exchange, Refused
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
-from mcp_app.transports.replies import begin, combine, conclude
+from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
 from mcp_app.work.lanes import READ, WRITE, Lane, beside_sync_code
 
-_running: Final[set[asyncio.Task[HttpReply]]] = set()
-"""Calls whose client may be gone already: a legacy call goes on without one."""
+_running: Final[set[asyncio.Task[Any]]] = set()
+"""Calls whose client may be gone already: a legacy call goes on without one, and so does an async
+tool that will not be cancelled."""
 
 
 Step = Call | Reply | None
@@ -34,6 +35,8 @@ Step = Call | Reply | None
 
 _LOOK: Final = 1.0
 """Seconds, at most, between looks at a hop whose tool has not started its clock."""
+_GRACE: Final = 1.0
+"""Seconds that an async tool has to clean up after it was cancelled; then it is forgotten."""
 _SLACK: Final = 0.01
 """Seconds that a look comes after a deadline, lest it come just before."""
 
@@ -107,21 +110,17 @@ class Conversation:
         _running.add(work)
         work.add_done_callback(_running.discard)
         notifications = self._notifications
-        if notifications is None:
-            return await asyncio.shield(work)
-        work.add_done_callback(notifications.wake)
         try:
+            if notifications is None:
+                return worded(await asyncio.shield(work), self._accepts)
+            work.add_done_callback(notifications.wake)
             await notifications.wait(settings.KEEP_ALIVE)
         except asyncio.CancelledError:
             self.hang_up()
             raise
-        if work.done() and notifications.is_empty and self._is_whole(work.result()):
-            return work.result()
+        if work.done() and notifications.is_empty:
+            return worded(work.result(), self._accepts)
         return HttpStream(self._events(work, notifications))
-
-    def _is_whole(self, reply: HttpReply) -> bool:
-        """Whether to send a finished reply as it is: refusals are JSON whatever is accepted."""
-        return self._accepts.json or reply.status != 200 or not reply.body
 
     def hang_up(self) -> None:
         """The client is gone. Where the era says so, that cancels the call."""
@@ -158,7 +157,7 @@ class Conversation:
 
     async def _work(self) -> HttpReply:
         if self._is_delete:
-            return await READ.run(self._exchange.end_session)
+            return await self._end_session()
         step = await self._hop(READ, self._enter)
         replies = []
         for item in self._entered.items:
@@ -169,6 +168,13 @@ class Conversation:
                 replies.append(await self._reply(item, step))
                 step = None
         return combine(replies, is_batch=self._entered.is_batch)
+
+    async def _end_session(self) -> HttpReply:
+        ended = await READ.run(self._exchange.end_session)
+        if not isinstance(ended, Refused):
+            return ended
+        await _committed(conclude(ended.record, ""))
+        return as_http(ended.reply)
 
     def _enter(self) -> Step:
         """In a lane: recognise, route and, for a lone message, go as far as one hop reaches."""
@@ -189,11 +195,16 @@ class Conversation:
         return self._run(prepared)
 
     def _run(self, call: Call) -> Reply | None:
-        ran = self._dispatcher.run(call)
-        return self._dispatcher.finish(call, ran) if call.inbound.claim() else None
+        return self._settle(call, self._dispatcher.run(call))
+
+    def _settle(self, call: Call, ran: Ran) -> Reply | None:
+        ran = self._dispatcher.read(call, ran)
+        return self._dispatcher.finish(call, ran) if call.claim() else None
 
     async def _reply(self, inbound: Inbound, step: Step) -> Reply:
         if step is None:
+            # The deadline of a batch's last call is not the next one's.
+            self._inbound = self._call = None
             step = await self._hop(READ, partial(self._advance, inbound))
         reply = await self._finish(step) if isinstance(step, Call) else step
         assert reply is not None, "a hop whose answer the loop gave is not awaited"
@@ -202,23 +213,34 @@ class Conversation:
 
     async def _finish(self, call: Call) -> Reply | None:
         """Run what one hop could not: an async tool here, one that writes in its own lane."""
-        await _committed(begin(call.inbound, writes=not call.tool.read_only))
-        if not _is_async(call):
+        if not may_run(await _committed(begin(call.inbound, writes=not call.tool.read_only))):
+            return self._dispatcher.withhold(call.inbound)
+        if _is_async(call):
+            ran = await self._run_async(call)
+            settle = partial(self._settle, call, ran)
+            # What is left to the time limit is to read a lazy value.
+            step = await (READ.run(settle) if ran.error else self._hop(READ, settle))
+        else:
             step = await self._hop(WRITE, partial(self._run, call))
-            return step if isinstance(step, Reply) else None
-        ran = await self._run_async(call)
-        return await READ.run(partial(self._dispatcher.finish, call, ran))
+        return step if isinstance(step, Reply) else None
 
     async def _run_async(self, call: Call) -> Ran:
         job = partial(self._dispatcher.arun, call)
         task = self._tool_task = asyncio.create_task(beside_sync_code(job))
+        _running.add(task)
+        task.add_done_callback(_running.discard)
         self._cancel_if_unwanted(call.inbound)
+        assert call.time_limit is not None, "a call that runs has a time limit"
         try:
-            return await task
+            await asyncio.wait({task}, timeout=call.time_limit + _GRACE)
         except asyncio.CancelledError:
+            task.cancel()
             return Ran(error=Cancelled())
         finally:
             self._tool_task = None
+        if not task.done():
+            return Ran(error=TimeLimitReached())
+        return Ran(error=Cancelled()) if task.cancelled() else task.result()
 
     async def _hop(self, lane: Lane, job: Callable[[], Step]) -> Step:
         """What `job` comes to in a lane, or the answer for a tool that passed its time limit."""
@@ -252,6 +274,8 @@ def _is_async(call: Call) -> bool:
     return call.tool.kind in (Kind.ASYNC, Kind.ASYNC_GENERATOR)
 
 
-async def _committed(future: Future[bool] | None) -> None:
-    if future is not None and not future.done():
-        await asyncio.wrap_future(future)
+async def _committed(future: Future[bool] | None) -> bool:
+    """Whether the event is stored, or there is none to store."""
+    if future is None:
+        return True
+    return future.result() if future.done() else await asyncio.wrap_future(future)

@@ -12,6 +12,7 @@ from django.core.handlers.asgi import ASGIRequest
 
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
+from mcp_app.protocol.errors import InvalidRequest
 from mcp_app.transports import gates
 from mcp_app.transports.conversation import Conversation
 from mcp_app.transports.endpoint import endpoint_for, refused
@@ -36,7 +37,14 @@ class EndpointApplication:
         """Serve one HTTP request."""
         endpoint = endpoint_for(self._server)
         body_file = BytesIO()
-        incoming = _incoming(scope, body_file)
+        headers = _headers(scope)
+        try:
+            request = ASGIRequest(scope, body_file)
+        except ValueError:
+            error = InvalidRequest("The query string or the Content-Type cannot be read.")
+            await _send_reply(send, refused(headers, error))
+            return
+        incoming = Incoming(request, headers, transport="asgi", streams=True)
         reply = endpoint.gate(incoming)
         if reply is None:
             try:
@@ -49,12 +57,12 @@ class EndpointApplication:
         await _hold(endpoint.converse(incoming, body_file.getvalue()), receive, send)
 
 
-def _incoming(scope: Scope, body_file: BytesIO) -> Incoming:
+def _headers(scope: Scope) -> dict[str, str]:
     headers: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return Incoming(ASGIRequest(scope, body_file), headers, transport="asgi", streams=True)
+    return headers
 
 
 async def _read(incoming: Incoming, receive: Receive, body_file: BytesIO) -> HttpReply | None:
@@ -67,7 +75,7 @@ async def _read(incoming: Incoming, receive: Receive, body_file: BytesIO) -> Htt
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > settings.MAX_BODY_BYTES:
-            return refused(incoming, gates.too_large())
+            return refused(incoming.headers, gates.too_large())
         body_file.write(chunk)
         if not message.get("more_body", False):
             body_file.seek(0)

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Mapping
 from concurrent.futures import Future
 from functools import lru_cache
 from typing import Final
@@ -22,14 +23,14 @@ from mcp_app.protocol import envelope, handshake
 from mcp_app.protocol.door import era_of_header
 from mcp_app.protocol.errors import ProtocolError
 from mcp_app.protocol.messages import dumps
-from mcp_app.protocol.versions import Era
+from mcp_app.protocol.versions import Era, of_era
 from mcp_app.transports import gates
 from mcp_app.transports.callers import scope_challenge
 from mcp_app.transports.conversation import Conversation
 from mcp_app.transports.exchange import Exchange, Refused
 from mcp_app.transports.incoming import HttpReply, Incoming
-from mcp_app.transports.replies import begin, combine, conclude
-from mcp_app.work import transactions
+from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
+from mcp_app.work import read_only, transactions
 
 NOT_FOUND: Final = HttpReply(404)
 
@@ -45,6 +46,7 @@ class Endpoint:
                 sessions=DatabaseSessions(),
                 config=settings,
                 transaction=transactions.around,
+                promise=read_only.promised,
                 explain=explain,
                 cursor_key=_cursor_key,
                 challenge=scope_challenge,
@@ -64,21 +66,25 @@ class Endpoint:
                 gates.check_media_type(incoming)
                 gates.negotiate(incoming)
         except ProtocolError as error:
-            return refused(incoming, error)
+            return refused(incoming.headers, error)
         return None
 
     def answer(self, incoming: Incoming, body: bytes) -> HttpReply:
         """Answer in this thread: nothing streams, and an async tool gets a loop of its own."""
-        exchange = Exchange(self.dispatcher, incoming, gates.negotiate(incoming), body, Silence())
+        accepts = gates.negotiate(incoming)
+        exchange = Exchange(self.dispatcher, incoming, accepts, body, Silence())
         if incoming.method == "DELETE":
-            return exchange.end_session()
+            return self._ended(exchange.end_session())
         entered = exchange.enter()
         replies = [self._reply(item) for item in entered.items]
-        return combine(replies, is_batch=entered.is_batch)
+        return worded(combine(replies, is_batch=entered.is_batch), accepts)
 
     def converse(self, incoming: Incoming, body: bytes) -> Conversation:
         """Answer on the running event loop; the conversation may stream and may be hung up on."""
         return Conversation(self.dispatcher, incoming, gates.negotiate(incoming), body)
+
+    def _ended(self, item: HttpReply | Refused) -> HttpReply:
+        return as_http(self._reply(item)) if isinstance(item, Refused) else item
 
     def _reply(self, item: Inbound | Refused) -> Reply:
         if isinstance(item, Refused):
@@ -90,7 +96,9 @@ class Endpoint:
         return reply
 
     def _run(self, call: Call) -> Reply:
-        _wait(begin(call.inbound, writes=not call.tool.read_only and call.refusal is None))
+        writes = not call.tool.read_only and call.refusal is None
+        if not may_run(_wait(begin(call.inbound, writes=writes))):
+            return self.dispatcher.withhold(call.inbound)
         if call.tool.kind in (Kind.ASYNC, Kind.ASYNC_GENERATOR):
             ran = async_to_sync(self.dispatcher.arun)(call)
         else:
@@ -98,17 +106,17 @@ class Endpoint:
         return self.dispatcher.finish(call, ran)
 
 
-def refused(incoming: Incoming, error: ProtocolError) -> HttpReply:
+def refused(headers: Mapping[str, str], error: ProtocolError) -> HttpReply:
     """A gate's refusal: the message was not read, so it has no id."""
-    is_modern = era_of_header(incoming.headers) is Era.MODERN
+    is_modern = era_of_header(headers) is Era.MODERN or not of_era(settings.versions, Era.LEGACY)
     dialect = envelope.DIALECT if is_modern else handshake.DIALECT
     body = dumps(dialect.failure(None, error))
     return HttpReply(dialect.status(error), body, error.headers)
 
 
-def _wait(future: Future[bool] | None) -> None:
-    if future is not None:
-        future.result()
+def _wait(future: Future[bool] | None) -> bool:
+    """Whether the event is stored, or there is none to store."""
+    return future is None or future.result()
 
 
 def _cursor_key() -> bytes:

@@ -6,6 +6,7 @@ Nothing here waits: every door runs these steps in its own colour. The order is
 
 import uuid
 from dataclasses import dataclass, field
+from typing import Final
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.dispatch.context import Caller, Outlet
@@ -41,7 +42,9 @@ from mcp_app.protocol.versions import Era, ProtocolVersion, of_era
 from mcp_app.transports.callers import identify
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.incoming import HttpReply, Incoming
-from mcp_app.transports.replies import RECORDED, as_http
+from mcp_app.transports.replies import RECORDED
+
+_ONE_AT_A_TIME: Final = "This revision takes one message at a time."
 
 
 @dataclass(slots=True, eq=False)
@@ -76,6 +79,9 @@ class Exchange:
     ) -> None:
         self.dispatcher = dispatcher
         self.incoming = incoming
+        # Where Django and DRF look for a body that was read: the host's classes may ask for it.
+        incoming.request._body = body
+        incoming.request.META["CONTENT_LENGTH"] = str(len(body))
         self.accepts = accepts
         self.outlet = outlet
         self.parsed = parse(body)
@@ -115,9 +121,11 @@ class Exchange:
 
     def _enter_legacy(self, message: Message, caller: Caller, record: CallRecord) -> Item | None:
         served = of_era(self._versions, Era.LEGACY)
+        if isinstance(message, Malformed):
+            return self._refused(self._provisional_route(), record, message.id, message.error)
         if not served:
-            error = InvalidRequest("Only per-request protocol metadata is served here.")
-            return self._refused(self._provisional_route(), record, _id_of(message), error)
+            error = envelope.decline_handshake(message, self.incoming.headers, self._versions)
+            return self._refused(self._modern_route(), record, _id_of(message), error)
         if isinstance(message, Request) and message.method == "initialize":
             route = handshake.opening_route(served)
             return self._inbound(message, route, caller, None, record)
@@ -142,8 +150,10 @@ class Exchange:
     def _enter_batch(self, batch: Batch, caller: Caller, record: CallRecord) -> Entered:
         """2025-03-26 alone takes batches; every item is then let in by itself."""
         served = of_era(self._versions, Era.LEGACY)
-        named = handshake.check_version_header(self.incoming.headers, served) if served else None
-        session = self._session(None, caller) if served else None
+        if not served or door.era_of_header(self.incoming.headers) is Era.MODERN:
+            raise InvalidRequest(_ONE_AT_A_TIME)
+        named = handshake.check_version_header(self.incoming.headers, served)
+        session = self._session(None, caller)
         route, _ = self._later_route(None, named, session)
         self._check_batch(batch, route)
         entered = Entered(is_batch=True)
@@ -159,7 +169,7 @@ class Exchange:
     def _check_batch(self, batch: Batch, route: Route) -> None:
         limit = self.dispatcher.services.config.BATCH_LIMIT
         if not route.version.batches:
-            raise InvalidRequest("This revision takes one message at a time.")
+            raise InvalidRequest(_ONE_AT_A_TIME)
         if len(batch.messages) > limit:
             raise InvalidRequest(f"A batch may hold at most {limit} messages.")
         if any(isinstance(m, Request) and m.method == "initialize" for m in batch.messages):
@@ -169,7 +179,8 @@ class Exchange:
         """The session that the request names.
 
         Raises:
-            SessionNotFound: it is unknown, over, or another caller's.
+            SessionNotFound: it is unknown, over, another caller's, or of a revision that is not
+                served any more.
             InvalidRequest: a request that wants an answer names none.
         """
         services = self.dispatcher.services
@@ -183,7 +194,8 @@ class Exchange:
                 "Send initialize first, then its Mcp-Session-Id with each request."
             )
         session = services.sessions.find(session_id, caller)
-        if session is None:
+        served = [version.name for version in self._versions]
+        if session is None or session.version not in served:
             raise SessionNotFound("No such session. Send initialize to begin a new one.")
         return session
 
@@ -192,6 +204,8 @@ class Exchange:
     ) -> tuple[Route, SessionState | None]:
         request = message if isinstance(message, Request) else None
         if session is None:
+            if request is not None and named is None:
+                named = handshake.assumed_version(of_era(self._versions, Era.LEGACY))
             return handshake.later_route(request, named, None, Client(), {}), None
         client = Client(session.client_name, session.client_version)
         route = handshake.later_route(request, named, session.version, client, session.capabilities)
@@ -199,9 +213,10 @@ class Exchange:
 
     # --- ending a session --------------------------------------------------------------------
 
-    def end_session(self) -> HttpReply:
+    def end_session(self) -> HttpReply | Refused:
         """DELETE (`2025-11-25 basic/transports` Session Management)."""
         record, route = self._record(None), self._provisional_route()
+        record.method = self.incoming.method
         try:
             caller = identify(self.incoming, record)
             session_id = self.incoming.headers.get(names.SESSION_ID)
@@ -210,9 +225,9 @@ class Exchange:
             if not self.dispatcher.services.sessions.end(session_id, caller):
                 raise SessionNotFound("No such session.")
         except ProtocolError as error:
-            return as_http(refusal_reply(route, None, error))
+            return self._refused(route, record, None, error)
         except Exception:
-            return as_http(self._broken(route, record).reply)
+            return self._broken(route, record)
         return HttpReply(204)
 
     # --- building blocks ---------------------------------------------------------------------
@@ -268,9 +283,10 @@ class Exchange:
             if isinstance(message, Batch)
             else door.era_of(message, self.incoming.headers)
         )
-        served = of_era(self._versions, era) or self._versions
-        dialect = envelope.DIALECT if era is Era.MODERN else handshake.DIALECT
-        return Route(version=served[0], dialect=dialect)
+        served = of_era(self._versions, Era.LEGACY)
+        if era is Era.MODERN or not served:
+            return self._modern_route()
+        return handshake.opening_route(served)
 
     def _modern_route(self) -> Route:
         served = of_era(self._versions, Era.MODERN) or self._versions

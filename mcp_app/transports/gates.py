@@ -17,6 +17,7 @@ from mcp_app.protocol.errors import (
     PayloadTooLarge,
     UnsupportedMediaType,
 )
+from mcp_app.protocol.versions import Era, of_era
 from mcp_app.transports.incoming import EVENT_STREAM, JSON, Incoming
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
@@ -33,7 +34,8 @@ class Accepts:
 
 def check_method(incoming: Incoming) -> None:
     """POST always; DELETE where there are sessions to end; never a GET, which would hang."""
-    allowed = ["POST", "DELETE"] if settings.LEGACY_SESSIONS else ["POST"]
+    sessions = settings.LEGACY_SESSIONS and of_era(settings.versions, Era.LEGACY)
+    allowed = ["POST", "DELETE"] if sessions else ["POST"]
     if incoming.method not in allowed:
         raise MethodNotAllowed(", ".join(allowed))
 
@@ -115,11 +117,13 @@ def check_media_type(incoming: Incoming) -> None:
 def negotiate(incoming: Incoming) -> Accepts:
     """What may be answered. No Accept header accepts all (RFC 9110 section 12.5.1).
 
+    What a DELETE accepts does not matter: its answer has no body.
+
     Raises:
         NotAcceptable: neither JSON nor an event stream is wanted.
     """
     header = incoming.headers.get("accept", "").strip()
-    if not header:
+    if not header or incoming.method == "DELETE":
         return Accepts(json=True, events=True)
     ranges = dict(_media_range(part) for part in header.split(","))
     accepts = Accepts(json=_weight(ranges, JSON) > 0, events=_weight(ranges, EVENT_STREAM) > 0)

@@ -44,7 +44,8 @@ class HttpReply:
     def all_headers(self) -> dict[str, str]:
         """Every header but the length."""
         kind = {"Content-Type": self.content_type} if self.body else {}
-        return {**kind, **_PRIVATE, **self.headers}
+        unbuffered = _UNBUFFERED if self.content_type == EVENT_STREAM else {}
+        return {**kind, **_PRIVATE, **unbuffered, **self.headers}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,16 @@
 
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Final
 
+from mcp_app.conf import settings
 from mcp_app.dispatch.dispatcher import Reply
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
 from mcp_app.dispatch.services import Inbound
-from mcp_app.transports.incoming import HttpReply
+from mcp_app.protocol import sse
+from mcp_app.transports.gates import Accepts
+from mcp_app.transports.incoming import EVENT_STREAM, HttpReply
 from mcp_app.transports.recording import recorder
 
 RECORDED: Final = frozenset({"tools/call"})
@@ -24,6 +28,11 @@ def conclude(record: CallRecord, method: str) -> Future[bool] | None:
     return recorder().submit(record)
 
 
+def may_run(recorded: bool) -> bool:
+    """Whether a tool that writes may run, given whether its `started` event is stored."""
+    return recorded or not settings.AUDIT_REQUIRED
+
+
 def begin(inbound: Inbound, *, writes: bool) -> Future[bool] | None:
     """Commit a `started` event before a tool that writes runs."""
     if not writes:
@@ -35,6 +44,16 @@ def begin(inbound: Inbound, *, writes: bool) -> Future[bool] | None:
 def as_http(reply: Reply) -> HttpReply:
     """A reply as a whole HTTP answer."""
     return HttpReply(reply.status, reply.body, reply.headers)
+
+
+def worded(reply: HttpReply, accepts: Accepts) -> HttpReply:
+    """`reply` as a stream of one event where the client takes no JSON.
+
+    A refusal is JSON whatever is accepted: nobody could read why otherwise.
+    """
+    if accepts.json or reply.status != 200 or not reply.body:
+        return reply
+    return replace(reply, body=sse.event(reply.body), content_type=EVENT_STREAM)
 
 
 def combine(replies: list[Reply], *, is_batch: bool) -> HttpReply:

@@ -16,7 +16,7 @@ from django.http.request import UnreadablePostError
 
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
-from mcp_app.protocol.errors import ProtocolError
+from mcp_app.protocol.errors import ParseError
 from mcp_app.transports import gates
 from mcp_app.transports.endpoint import Endpoint, endpoint_for, refused
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
@@ -82,10 +82,9 @@ def _read(incoming: Incoming) -> bytes | HttpReply:
     try:
         body: bytes = request._body if hasattr(request, "_body") else request.read(limit + 1)
     except (UnreadablePostError, OSError):
-        return HttpReply(400)
+        return refused(incoming.headers, ParseError("The body could not be read."))
     if len(body) > limit:
-        error: ProtocolError = gates.too_large()
-        return refused(incoming, error)
+        return refused(incoming.headers, gates.too_large())
     return body
 
 

@@ -5,16 +5,18 @@ writes never starve reads. A thread gives back connections that are too old or b
 after each job, as Django does around a request; between jobs it holds what CONN_MAX_AGE allows.
 """
 
-import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-from asgiref.sync import SyncToAsync, ThreadSensitiveContext, sync_to_async
+from asgiref.sync import AsyncToSync, SyncToAsync, ThreadSensitiveContext, sync_to_async
 from django.db import connections
 
 from mcp_app.conf import settings
+
+logger: Final = logging.getLogger("mcp_app.work")
 
 Result = TypeVar("Result")
 
@@ -51,6 +53,7 @@ def _clean(job: Callable[[], Result]) -> Result:
     try:
         return job()
     finally:
+        _drop_open_transactions()
         give_back_connections()
 
 
@@ -60,19 +63,38 @@ def give_back_connections() -> None:
         connection.close_if_unusable_or_obsolete()
 
 
+def _drop_open_transactions() -> None:
+    """Roll back what a tool began and never ended: the next call would write into it for nothing."""
+    for connection in connections.all(initialized_only=True):
+        if connection.in_atomic_block:
+            logger.error("A tool left a transaction open on %r: rolled back", connection.alias)
+            connection.close()
+            # Closed inside a block it stays unusable, so that the thread gets another.
+            del connections[connection.alias]
+
+
 async def beside_sync_code(job: Callable[[], Awaitable[Result]]) -> Result:
     """Run an async job whose `sync_to_async` calls share one thread of the job's own.
 
-    Its connections are closed with the thread. Nothing is started while the job stays async.
+    To be awaited in a task of its own, which may outlive the request that it came with. Its
+    connections are closed with the thread, which is not waited for: sync code that does not come
+    back holds up no answer. Nothing is started while the job stays async.
     """
     if not settings.WORKERS:
         return await job()
-    async with ThreadSensitiveContext() as context:
-        try:
-            return await job()
-        finally:
-            if context in SyncToAsync.context_to_thread_executor:
-                await asyncio.shield(sync_to_async(connections.close_all, thread_sensitive=True)())
+    context = ThreadSensitiveContext()
+    # The request's own thread serves no more once its view has returned: under Django's handler
+    # that is a context, which could not be entered a second time, or a sync middleware's thread.
+    AsyncToSync.executors.current = None
+    token = SyncToAsync.thread_sensitive_context.set(context)
+    try:
+        return await job()
+    finally:
+        SyncToAsync.thread_sensitive_context.reset(token)
+        executor = SyncToAsync.context_to_thread_executor.pop(context, None)
+        if executor is not None:
+            executor.submit(connections.close_all)
+            executor.shutdown(wait=False)
 
 
 READ: Final = Lane("read")

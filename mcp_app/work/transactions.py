@@ -1,31 +1,52 @@
 """What a sync tool runs inside: its own transaction where the project asks for one."""
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
 
 from django.db import connections, transaction
 
 from mcp_app.catalog.definition import Tool
 from mcp_app.conf import settings
 
+_NO_DATABASE: Final = "django.db.backends.dummy"
+"""What Django puts where `DATABASES["default"]` is empty and a router names all others."""
 
-def around(tool: Tool) -> AbstractContextManager[Any]:
-    """`atomic()` on each database that calls for it, or nothing.
+
+@contextmanager
+def around(tool: Tool) -> Iterator[None]:
+    """`atomic()` on each database that calls for it.
 
     The tool's own `atomic=` decides; else `MCP_APP["ATOMIC"]`; else each database's
-    ATOMIC_REQUESTS, as for a view. The call event is never inside.
+    ATOMIC_REQUESTS, as for a view. The call event is never inside. A transaction that the caller
+    already holds, as a test does, is not broken by a tool that fails.
     """
     wanted = tool.atomic if tool.atomic is not None else settings.ATOMIC
-    aliases = [alias for alias in connections if _applies(alias, wanted)]
-    if not aliases:
-        return nullcontext()
-    stack = ExitStack()
-    for alias in aliases:
-        stack.enter_context(transaction.atomic(using=alias))
-    return stack
+    with ExitStack() as stack:
+        for alias in connections:
+            if _applies(alias, wanted):
+                stack.enter_context(transaction.atomic(using=alias))
+            elif connections[alias].in_atomic_block:
+                stack.enter_context(_unbroken(alias))
+        yield
 
 
 def _applies(alias: str, wanted: bool | None) -> bool:
-    if wanted is None:
-        return bool(connections.settings[alias].get("ATOMIC_REQUESTS"))
-    return wanted
+    settings_dict = connections.settings[alias]
+    if settings_dict["ENGINE"] == _NO_DATABASE:
+        return False
+    return bool(settings_dict.get("ATOMIC_REQUESTS")) if wanted is None else wanted
+
+
+@contextmanager
+def _unbroken(alias: str) -> Iterator[None]:
+    """Leave an open transaction usable, and what a failing tool wrote before as it is."""
+    connection = connections[alias]
+    savepoint = connection.savepoint()
+    try:
+        yield
+    finally:
+        if connection.needs_rollback:
+            connection.set_rollback(False)
+            connection.savepoint_rollback(savepoint)
+        connection.savepoint_commit(savepoint)

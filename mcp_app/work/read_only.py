@@ -1,0 +1,132 @@
+"""The promise of `read_only=True`, kept: while such a tool runs, its connections refuse to write.
+
+The database itself is switched to reading, at the first statement: SQLite by `PRAGMA query_only`,
+PostgreSQL and MySQL by the session's transaction mode, so that not even a function called by a
+SELECT can write. Inside a transaction that began before the tool, which a server could not switch
+back, and on other databases, a statement is judged by its first words. Whether a tool is running
+is a context variable: it follows the tool through `sync_to_async`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from django.db import DatabaseError, connections
+from django.db.backends.signals import connection_created
+
+from mcp_app.catalog.definition import Tool
+
+_promised: Final[ContextVar[str | None]] = ContextVar("mcp_app_read_only_tool", default=None)
+
+_SWITCHES: Final = {
+    "sqlite": ("PRAGMA query_only = OFF", "PRAGMA query_only = ON"),
+    "postgresql": (
+        "SET default_transaction_read_only = off",
+        "SET default_transaction_read_only = on",
+    ),
+    "mysql": ("SET SESSION TRANSACTION READ WRITE", "SET SESSION TRANSACTION READ ONLY"),
+}
+_REFUSED: Final = ("25006", "1792", "readonly database")
+"""What PostgreSQL, MySQL and SQLite say to a write then."""
+
+_FIRST_WORD: Final = re.compile(r"(?:[\s(]|--[^\n]*(?:\n|$)|/\*.*?\*/)*([a-z]+)", re.I | re.S)
+_HARMLESS: Final = frozenset(
+    ["select", "with", "values", "table", "explain", "show", "describe", "desc", "pragma", "set"]
+    + ["begin", "start", "savepoint", "release", "rollback", "commit", "end"]
+    + ["declare", "fetch", "move", "close"]
+)
+_MAY_HOLD_MORE: Final = frozenset({"with", "explain"})
+_WRITES: Final = re.compile(
+    r"\b(?:insert\s+into|replace\s+into|merge\s+into|delete\s+from|truncate\b|drop\s|alter\s"
+    r"|create\s|update\s+(?:only\s+)?\S+(?:\s+as)?(?:\s+\w+)?\s+set)\b",
+    re.I,
+)
+
+
+class ReadOnlyViolation(Exception):
+    """A tool that promised to read only tried to write."""
+
+
+@contextmanager
+def promised(tool: Tool) -> Iterator[None]:
+    """Hold `tool` to its `read_only` for the length of the block."""
+    if not tool.read_only:
+        yield
+        return
+    token = _promised.set(tool.name)
+    try:
+        yield
+    finally:
+        _promised.reset(token)
+
+
+def install() -> None:
+    """Watch every connection, open or to be opened. To be called once, at start-up."""
+    connection_created.connect(_watch, dispatch_uid="mcp_app.read_only")
+    for connection in connections.all(initialized_only=True):
+        _watch(connection)
+
+
+def _watch(connection: Any, **kwargs: Any) -> None:
+    """A new session of the database begins as it always does: free to write."""
+    others = [w for w in connection.execute_wrappers if not isinstance(w, _Gate)]
+    connection.execute_wrappers[:] = [_Gate(connection), *others]
+
+
+class _Gate:
+    """Stands before every statement of one database session."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._reads_only = False
+
+    def __call__(
+        self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any
+    ) -> Any:
+        name = _promised.get()
+        if (name is not None) != self._reads_only:
+            self._switch(name is not None)
+        if name is None:
+            return execute(sql, params, many, context)
+        if _may_write(sql):
+            raise _violation(name)
+        if self._connection.vendor == "sqlite" and sql.startswith("BEGIN"):
+            sql = "BEGIN"  # IMMEDIATE, where a project asks for it, would lock for writing
+        try:
+            return execute(sql, params, many, context)
+        except DatabaseError as error:
+            if _is_refusal(error):
+                raise _violation(name) from error
+            raise
+
+    def _switch(self, reads_only: bool) -> None:
+        connection = self._connection
+        statements = _SWITCHES.get(connection.vendor)
+        bound = connection.in_atomic_block and connection.vendor != "sqlite"
+        if statements is None or bound:
+            return
+        # The driver's own cursor: Django's would ask at this gate again.
+        with closing(connection.connection.cursor()) as cursor:
+            cursor.execute(statements[reads_only])
+        self._reads_only = reads_only
+
+
+def _violation(name: str) -> ReadOnlyViolation:
+    return ReadOnlyViolation(f"The tool {name} is declared read-only and tried to write.")
+
+
+def _is_refusal(error: DatabaseError) -> bool:
+    told = f"{getattr(error.__cause__, 'sqlstate', '')} {error}"
+    return any(sign in told for sign in _REFUSED)
+
+
+def _may_write(sql: Any) -> bool:
+    text = sql if isinstance(sql, str) else sql.as_string()  # psycopg's composed statements
+    match = _FIRST_WORD.match(text)
+    word = match[1].lower() if match else ""
+    if word not in _HARMLESS:
+        return True
+    more = word in _MAY_HOLD_MORE or ";" in text
+    return more and _WRITES.search(text) is not None
