@@ -1,10 +1,14 @@
 """One client a door and an era: the same test body runs over every one of them."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test.utils import override_settings
 
 from mcp_app.auth.tokens import issue
 from mcp_app.testing import DOORS, Door, MCPClient, inline_workers
@@ -87,3 +91,60 @@ def modern(make_client: MakeClient) -> MCPClient:
 def legacy(make_client: MakeClient) -> MCPClient:
     """A client of 2025-11-25 with a token, over every door."""
     return make_client("2025-11-25")
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """Register a function as a tool for the length of one test; gives its name."""
+    names: list[str] = []
+
+    def add(function: Callable[..., Any], **options: Any) -> str:
+        server.tool(**{"description": "A tool of one test."} | options)(function)
+        name: str = options.get("name", function.__name__)
+        assert name in server.tools, server.problems
+        names.append(name)
+        return name
+
+    yield add
+    for name in names:
+        server.remove(name)
+
+
+@pytest.fixture
+def lanes(
+    transactional_db: None, mounted: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Worker threads as in production: what a test's transaction holds is invisible to them.
+
+    They keep no connection, lest the test database could not be dropped.
+    """
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 0)
+    configured = {**django_settings.MCP_APP, "WORKERS": 4}
+    with override_settings(MCP_APP=configured):
+        yield
+
+
+@dataclass
+class Counted:
+    """A tool, and how often it ran."""
+
+    name: str
+    runs: int = 0
+
+
+@pytest.fixture
+def counted(serve: Callable[..., str]) -> Counted:
+    """A tool that nothing refused may reach."""
+
+    def count() -> None:
+        tool.runs += 1
+
+    tool = Counted(serve(count))
+    return tool
+
+
+def ready(client: MCPClient) -> MCPClient:
+    """`client` after its handshake, where its era has one."""
+    if client.version.name != MODERN:
+        client.initialize()
+    return client

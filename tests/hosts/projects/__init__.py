@@ -1,0 +1,1 @@
+"""Settings modules of host projects, and what must hold in each; `test_projects` runs them."""

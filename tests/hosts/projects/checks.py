@@ -1,0 +1,85 @@
+"""What must hold in every host project, through every door; run with the project's settings."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connections
+
+from mcp_app.audit.storage import database
+from mcp_app.auth.tokens import issue, revoke
+from mcp_app.models import CallEvent, Session
+from mcp_app.testing import DOORS, MCPClient
+from tests.interaction.tools import server
+
+REAL = [a for a in connections if not connections.settings[a]["ENGINE"].endswith("dummy")]
+pytestmark = pytest.mark.django_db(transaction=True, databases=REAL)
+
+User = get_user_model()
+
+
+@pytest.fixture(params=DOORS)
+def door(request: pytest.FixtureRequest) -> Any:
+    """Each way in."""
+    return request.param
+
+
+@pytest.fixture(params=["2026-07-28", "2025-11-25"])
+def client(request: pytest.FixtureRequest, door: Any) -> MCPClient:
+    """A client of each era, for a user of the host's."""
+    user = User.objects.create_user(username="ada")
+    _, secret = issue(user=user, name="laptop")
+    return MCPClient(secret.reveal(), version=request.param, door=door, server=server)
+
+
+def events() -> Any:
+    return CallEvent._base_manager.using(database())
+
+
+def test_calls_are_answered_and_recorded(client: MCPClient) -> None:
+    assert "add" in [tool["name"] for tool in client.tools()]
+    assert client.call("add", {"a": 1}).text == '{"total":2}'
+    assert client.call("count_users").text == "1"
+    assert client.call("whoami").text.startswith('{"user":"ada"')
+    assert client.call("staff_only").error["code"] == -32602
+    user = User.objects.get(username="ada")
+    rows = events().order_by("id").values_list("tool", "outcome", "username", "user_id")
+    assert list(rows) == [
+        ("add", "ok", "ada", user.pk),
+        ("count_users", "ok", "ada", user.pk),
+        ("whoami", "ok", "ada", user.pk),
+        ("staff_only", "denied", "ada", user.pk),
+    ]
+
+
+def test_a_tool_that_writes_has_its_row(client: MCPClient) -> None:
+    answer = client.call("make_user", {"username": "grace", "then_fail": True})
+    assert answer.is_error
+    assert events().get(tool="make_user").outcome == "failed"
+
+
+def test_a_session_begins_and_ends(client: MCPClient) -> None:
+    client.initialize() if client.version.name == "2025-11-25" else client.tools()
+    if client.session_id is None:
+        pytest.skip("this era has no sessions")
+    using = Session._base_manager.using("main" if database() == "calls" else "default")
+    using.update(last_seen_at=using.get().last_seen_at.replace(second=0, microsecond=0))
+    assert client.call("add", {"a": 1}).status == 200
+    assert client.end_session().status == 204
+    assert client.call("add", {"a": 1}).status == 404
+
+
+def test_a_revoked_token_is_refused_at_once(client: MCPClient) -> None:
+    from mcp_app.models import Token
+
+    assert client.call("add", {"a": 1}).status == 200
+    alias = "main" if database() == "calls" else "default"
+    revoke(Token._base_manager.using(alias).get())
+    assert client.call("add", {"a": 1}).status == 401
+    assert events().filter(outcome="unauthenticated").count() == 1
+
+
+def test_the_system_checks_pass_and_no_migration_is_missing() -> None:
+    call_command("check")
+    call_command("makemigrations", "mcp_app", check=True, dry_run=True, verbosity=0)

@@ -1,0 +1,27 @@
+"""Projects whose settings need a process of their own: users, databases (D-045, 096)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("project", ["uuid_users", "two_databases", "replica"])
+def test_the_endpoint_works_in(project: str, tmp_path: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "EXAMPLE_DATABASE"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        + [f"--ds=tests.hosts.projects.{project}", "tests/hosts/projects/checks.py"],
+        cwd=ROOT,
+        env=environment | {"EXAMPLE_STATE": str(tmp_path), "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:]

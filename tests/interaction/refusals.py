@@ -1,0 +1,75 @@
+"""One answer for each protocol error, each by the least that causes it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rest_framework.throttling import BaseThrottle
+
+from mcp_app.protocol import errors
+from mcp_app.protocol.envelope import VERSION_KEY
+from mcp_app.protocol.versions import Era
+from mcp_app.testing import Answer, MCPClient
+
+Serve = Callable[..., str]
+Refusals = dict[type[errors.ProtocolError], Answer]
+
+
+class Never(BaseThrottle):
+    """Admits nobody."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        return False
+
+    def wait(self) -> float:
+        return 7.2
+
+
+class Broken(BaseThrottle):
+    """Fails as code of a product may."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        raise RuntimeError("the cache's password is hunter2")
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+def refusals(client: MCPClient, serve: Serve) -> Refusals:
+    """What `client` is told for each mistake that its era and door know; it has shaken hands.
+
+    The settings must bound a body to 1,500 bytes and leave CommonMiddleware out.
+    """
+    throttled = serve(nothing, name="throttled", throttle_classes=[Never])
+    broken = serve(nothing, name="broken", throttle_classes=[Broken])
+    capable = serve(nothing, name="capable", client_capabilities=["roots", "sampling"])
+    told = {
+        errors.ParseError: client.post(b"{"),
+        errors.InvalidRequest: client.post(b"5"),
+        errors.MethodNotFound: client.request("foo/bar"),
+        errors.InvalidParams: client.request("tools/list", {"cursor": "forged"}),
+        errors.UnknownTool: client.call("staff_only"),
+        errors.InternalError: client.call(broken),
+        errors.Unauthenticated: client.call("echo", headers={"authorization": "Bearer x"}),
+        errors.InsufficientScope: client.call("scoped"),
+        errors.Throttled: client.call(throttled),
+        errors.Forbidden: client.call("echo", headers={"origin": "https://evil.example"}),
+        errors.MethodNotAllowed: client.send("GET", b"", {}),
+        errors.NotAcceptable: client.call("echo", headers={"accept": "text/html"}),
+        errors.PayloadTooLarge: client.post(b" " * 1501),
+        errors.UnsupportedMediaType: client.call("echo", headers={"content-type": "text/plain"}),
+    }
+    if client._door != "async view":  # Django's asynchronous client names its own host
+        told[errors.BadHost] = client.call("echo", headers={"host": "evil.example"})
+    if client.version.era is Era.LEGACY:
+        gone = {"mcp-session-id": "gone"}
+        told[errors.SessionNotFound] = client.request("tools/list", headers=gone)
+        told[errors.CapabilityNotNegotiated] = client.call(capable)
+        return told
+    unknown = {"mcp-protocol-version": "1900-01-01"}
+    told[errors.HeaderMismatch] = client.call("echo", headers={"mcp-name": None})
+    told[errors.MissingCapability] = client.call(capable)
+    told[errors.UnsupportedVersion] = client.request(
+        "tools/list", meta={VERSION_KEY: "1900-01-01"}, headers=unknown
+    )
+    return told
