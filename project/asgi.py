@@ -5,6 +5,7 @@ Django's own handler.
 """
 
 import os
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
 
@@ -14,7 +15,7 @@ from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.core.asgi import get_asgi_application
 from django.urls import re_path
 
-django_application = get_asgi_application()
+django_application: Any = get_asgi_application()
 if settings.DEBUG:
     # A deployed product leaves static files to its web server.
     django_application = ASGIStaticFilesHandler(django_application)

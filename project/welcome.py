@@ -2,16 +2,15 @@
 
 from textwrap import indent
 
-from django.conf import settings
-
 from mcp_app.auth.snippets import Snippet, snippets
+from mcp_app.conf import settings
 from project.people import ADMINISTRATOR, Credentials
 
 
 def welcome(origin: str, credentials: Credentials) -> str:
     """The lines that a person, or a script, reads."""
     endpoint = f"{origin}/mcp"
-    name = settings.MCP_APP["SERVER_NAME"]
+    name = settings.SERVER_NAME
     return "\n".join(
         [
             "",

@@ -1,0 +1,85 @@
+# The commands of this repository. Each makes the environment it needs; none touches another one.
+
+PYTHON ?= python3
+PORT ?= 8000
+FRESH ?=
+PROCESSES ?= 1
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c requirements/constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-pure coverage check lint format types contracts django-checks package interop conformance requirements clean
+
+help: ## list the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+run: $(VENV)/run.stamp ## serve the example (PORT=8000, FRESH=1 starts over)
+	@EXAMPLE_DEBUG=1 $(BIN)/python manage.py run_example --port $(PORT) $(if $(FRESH),--fresh)
+
+test: $(VENV)/test.stamp ## run the tests (ARGS="-k tokens"; EXAMPLE_DATABASE, REDIS_URL)
+	$(BIN)/python -m pytest $(ARGS)
+
+test-pure: $(VENV)/test.stamp ## the layers that know no Django, tested without it
+	$(BIN)/python -m pytest -p no:django -W ignore::pytest.PytestConfigWarning \
+	  -o addopts=--import-mode=importlib $(wildcard tests/protocol tests/catalog tests/dispatch) $(ARGS)
+
+coverage: $(VENV)/test.stamp ## run the tests and say which lines they did not reach
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest $(ARGS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+
+check: ## everything that CI runs
+	.ci/run
+
+lint: $(VENV)/dev.stamp ## lint and check the format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/dev.stamp ## format, and mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/dev.stamp ## check the types
+	$(BIN)/mypy
+
+contracts: $(VENV)/dev.stamp ## check the import order
+	$(BIN)/lint-imports --no-logo
+
+django-checks: $(VENV)/test.stamp ## Django's own checks, and that no migration is missing
+	EXAMPLE_STATE=$$(mktemp -d) $(BIN)/python manage.py check --fail-level WARNING
+	EXAMPLE_STATE=$$(mktemp -d) $(BIN)/python manage.py makemigrations --check --dry-run
+
+package: $(VENV)/dev.stamp ## build the wheel and look into it
+	$(BIN)/python -m pytest -m packaging $(ARGS)
+
+interop: $(VENV)/dev.stamp ## other people's clients on live servers (needs Node, PostgreSQL)
+	$(BIN)/python -m pytest -m interop $(ARGS)
+
+conformance: $(VENV)/dev.stamp ## the official conformance suite (needs Node; PROCESSES=1)
+	$(BIN)/python -m tests.conformance.run --processes $(PROCESSES) $(ARGS)
+
+requirements: ## pin what resolves now
+	rm -rf $(VENV)-pins
+	$(PYTHON) -m venv $(VENV)-pins
+	$(VENV)-pins/bin/python -m pip install --quiet -r requirements/dev.txt
+	{ echo "# What resolved for Python 3.11, by \`make requirements\`: names and versions only."; \
+	  $(VENV)-pins/bin/python -m pip freeze --exclude pip --exclude setuptools; } > requirements/constraints.txt
+	rm -rf $(VENV)-pins
+
+clean: ## remove the environment and what tools left behind
+	rm -rf $(VENV) .peers .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "mcp_app needs Python 3.11 or newer; name one with PYTHON=…")'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/test.stamp: requirements/run.txt
+$(VENV)/dev.stamp: requirements/run.txt requirements/test.txt
+$(VENV)/%.stamp: requirements/%.txt requirements/constraints.txt | $(BIN)/python
+	@echo "Installing $< into $(VENV)"
+	@$(PIP) -r $<
+	@touch $@

@@ -1,0 +1,1 @@
+"""The server that the official suite tests: its fixture tools, declared as any product does it."""

@@ -1,0 +1,1 @@
+"""Live servers of the example, and other people's clients that call its tools."""

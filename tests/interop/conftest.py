@@ -1,0 +1,67 @@
+"""The example as live servers: three servers on two databases, each with its data and token."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests import live
+from tests.interop.administrator import Administrator
+from tests.interop.product import Product
+
+SERVERS = ("daphne", "uvicorn", "gunicorn")
+DATABASES = ("sqlite", "postgresql")
+POSTGRESQL = {"host": "127.0.0.1", "port": 5432, "user": "postgres"}
+
+
+@pytest.fixture(scope="session", params=DATABASES)
+def prepared(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """The environment of an example whose database has its data, users and token."""
+    state = tmp_path_factory.mktemp(request.param)
+    with _database(request.param) as address:
+        environment = live.environment(state, "project.settings", EXAMPLE_DATABASE=address)
+        live.manage(environment, "prepare_example")
+        yield environment
+
+
+@pytest.fixture(scope="session", params=SERVERS)
+def product(
+    request: pytest.FixtureRequest,
+    prepared: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Product]:
+    """The example behind one server, and a token that an administrator issued in its admin."""
+    port = live.free_port()
+    log = tmp_path_factory.mktemp(request.param) / "server.log"
+    kept = json.loads((Path(prepared["EXAMPLE_STATE"]) / "credentials.json").read_text())
+    origin = f"http://{live.HOST}:{port}"
+    with (
+        live.running(live.command(request.param, port), port, prepared, log),
+        Administrator(origin, kept["password"]) as administrator,
+    ):
+        token = administrator.issue_token("sam", f"Clients through {request.param}")
+        yield Product(origin, token, administrator)
+    print(log.read_text())
+
+
+@contextmanager
+def _database(kind: str) -> Iterator[str]:
+    """The value of EXAMPLE_DATABASE: a PostgreSQL database that is dropped again, or none."""
+    if kind == "sqlite":
+        yield ""
+        return
+    # Here, since the tests of the layers without Django run without a driver too.
+    import psycopg
+
+    name = f"interop_{os.getpid()}"
+    with psycopg.connect(**POSTGRESQL, dbname="postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        try:
+            yield "postgres://{user}@{host}:{port}/{name}".format(**POSTGRESQL, name=name)
+        finally:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
