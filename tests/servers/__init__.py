@@ -1,0 +1,1 @@
+"""Servers of ours as processes: what holds when one is killed."""

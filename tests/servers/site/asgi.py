@@ -1,0 +1,15 @@
+"""The product under ASGI, with the door that skips Django's middleware."""
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from django.core.asgi import get_asgi_application
+from django.urls import re_path
+
+django_application = get_asgi_application()
+
+# They need the apps that get_asgi_application() has loaded.
+from mcp_app import routing  # noqa: E402
+from tests.servers.site.tools import server  # noqa: E402
+
+application = ProtocolTypeRouter(
+    {"http": URLRouter([*routing.urlpatterns("mcp", server), re_path(r"", django_application)])}
+)

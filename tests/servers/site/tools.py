@@ -1,0 +1,33 @@
+"""Tools that read, that write, and that do not come back."""
+
+import os
+import time
+from pathlib import Path
+
+from django.contrib.auth import get_user_model
+from rest_framework.permissions import IsAuthenticated
+
+from mcp_app import MCPServer
+
+server = MCPServer("killed")
+
+
+@server.tool(read_only=True, permission_classes=[IsAuthenticated])
+def read() -> int:
+    """Ask the database."""
+    return get_user_model().objects.count()
+
+
+@server.tool(permission_classes=[IsAuthenticated])
+def write(username: str) -> str:
+    """Write one row."""
+    get_user_model().objects.create(username=username)
+    return username
+
+
+@server.tool(permission_classes=[IsAuthenticated], timeout=600.0)
+def hold() -> str:
+    """Say in a file that it runs, and go on running."""
+    Path(os.environ["EXAMPLE_STATE"], "holding").touch()
+    time.sleep(600)
+    return "late"
