@@ -40,7 +40,7 @@ class ToolView:
 
 
 class MessageParser(JSONParser):
-    """What `request.data` is to classes that look at it: the message, or nothing if it is broken."""
+    """Makes `request.data` the message, for classes that look at it."""
 
     def parse(self, *args: Any, **kwargs: Any) -> Any:
         """The JSON value of the body; an empty object where there is none."""

@@ -23,7 +23,7 @@ from mcp_app.transports.exchange import Entered, Exchange, Refused
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
 from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
-from mcp_app.work.lanes import READ, WRITE, Lane, beside_sync_code
+from mcp_app.work.lanes import READ, WRITE, Lane, Place, beside_sync_code
 
 _running: Final[set[asyncio.Task[Any]]] = set()
 """Calls whose client may be gone already: a legacy call goes on without one, and so does an async
@@ -244,10 +244,12 @@ class Conversation:
 
     async def _hop(self, lane: Lane, job: Callable[[], Step]) -> Step:
         """What `job` comes to in a lane, or the answer for a tool that passed its time limit."""
-        hop = asyncio.ensure_future(lane.run(job))
+        place = Place()
+        hop = asyncio.ensure_future(lane.run(job, place))
         while not hop.done():
             await asyncio.wait({hop}, timeout=self._patience())
             if not hop.done() and self._is_overdue():
+                place.give_up()
                 return self._overdue()
         return hop.result()
 

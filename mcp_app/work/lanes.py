@@ -7,6 +7,7 @@ after each job, as Django does around a request; between jobs it holds what CONN
 
 import logging
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
@@ -20,41 +21,102 @@ logger: Final = logging.getLogger("mcp_app.work")
 
 Result = TypeVar("Result")
 
+_AT_MOST: Final = 5
+"""Threads a worker, counting those of tools that passed their time limit and still run."""
+
+
+class Workers(ThreadPoolExecutor):
+    """A pool that makes up for threads whose tools do not come back: no thread can be stopped."""
+
+    def __init__(self, count: int, name: str) -> None:
+        super().__init__(count, name)
+        self._most = count * _AT_MOST
+        self._counting = threading.Lock()
+
+    def add(self) -> bool:
+        """Allow one more thread; False where there are too many already."""
+        with self._counting:
+            if self._max_workers >= self._most:
+                return False
+            self._max_workers += 1
+        # The pool starts a thread when it is given work, and others may be waiting for one.
+        self.submit(int)
+        return True
+
+    def remove(self) -> None:
+        """Take that back. A thread that is there stays."""
+        with self._counting:
+            self._max_workers -= 1
+
+
+class Place:
+    """One job's place in a lane, which it can lose before it ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._workers: Workers | None = None
+        self._made_up_for = False
+
+    def begin(self, workers: Workers) -> None:
+        """The job runs now."""
+        self._workers = workers
+
+    def give_up(self) -> None:
+        """Let another thread do what this one is kept from."""
+        with self._lock:
+            if self._workers is not None and not self._made_up_for:
+                self._made_up_for = self._workers.add()
+
+    def end(self) -> None:
+        """The job has come back."""
+        with self._lock:
+            if self._workers is not None and self._made_up_for:
+                self._workers.remove()
+            self._workers = None
+
 
 class Lane:
     """A pool of worker threads. Made on first use, and anew in a forked child."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._executor: ThreadPoolExecutor | None = None
+        self._workers: Workers | None = None
         os.register_at_fork(after_in_child=self._forget)
 
-    async def run(self, job: Callable[[], Result]) -> Result:
+    async def run(self, job: Callable[[], Result], place: Place | None = None) -> Result:
         """Run `job` on one of the lane's threads.
+
+        Who waits for `job` no longer gives up `place`, so that no other job has to.
 
         With `MCP_APP["WORKERS"] = 0` the job runs where Django's own sync code runs under ASGI,
         which is what a test inside a transaction needs.
         """
         if not settings.WORKERS:
             return await sync_to_async(job, thread_sensitive=True)()
-        return await sync_to_async(_clean, thread_sensitive=False, executor=self._pool())(job)
+        workers = self._pool()
+        hop = sync_to_async(_clean, thread_sensitive=False, executor=workers)
+        return await hop(job, place or Place(), workers)
 
-    def _pool(self) -> ThreadPoolExecutor:
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(settings.WORKERS, f"mcp-{self.name}")
-        return self._executor
+    def _pool(self) -> Workers:
+        if self._workers is None:
+            self._workers = Workers(settings.WORKERS, f"mcp-{self.name}")
+        return self._workers
 
     def _forget(self) -> None:
-        self._executor = None
+        self._workers = None
 
 
-def _clean(job: Callable[[], Result]) -> Result:
-    give_back_connections()
+def _clean(job: Callable[[], Result], place: Place, workers: Workers) -> Result:
+    place.begin(workers)
     try:
+        give_back_connections()
         return job()
     finally:
-        _drop_open_transactions()
-        give_back_connections()
+        try:
+            _drop_open_transactions()
+            give_back_connections()
+        finally:
+            place.end()
 
 
 def give_back_connections() -> None:
@@ -64,7 +126,7 @@ def give_back_connections() -> None:
 
 
 def _drop_open_transactions() -> None:
-    """Roll back what a tool began and never ended: the next call would write into it for nothing."""
+    """Roll back what a tool began and never ended: the next call's writes would be lost in it."""
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
             logger.error("A tool left a transaction open on %r: rolled back", connection.alias)

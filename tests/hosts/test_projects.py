@@ -14,8 +14,10 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_endpoint_works_in(project: str, tmp_path: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "EXAMPLE_DATABASE"}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        + [f"--ds=tests.hosts.projects.{project}", "tests/hosts/projects/checks.py"],
+        [
+            *[sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+            *[f"--ds=tests.hosts.projects.{project}", "tests/hosts/projects/checks.py"],
+        ],
         cwd=ROOT,
         env=environment | {"EXAMPLE_STATE": str(tmp_path), "TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,

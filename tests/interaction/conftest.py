@@ -111,9 +111,7 @@ def serve() -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture
-def lanes(
-    transactional_db: None, mounted: None, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
+def lanes(transactional_db: None, mounted: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Worker threads as in production: what a test's transaction holds is invisible to them.
 
     They keep no connection, lest the test database could not be dropped.

@@ -1,4 +1,4 @@
-"""Every colour of tool through every door: it works, and the event loop is not blocked (D-042, 088)."""
+"""Every colour of tool works through every door and blocks no loop (D-042, 088)."""
 
 import asyncio
 import contextvars
@@ -417,9 +417,7 @@ def test_a_worker_holds_no_transaction_between_calls(
     client = MCPClient(make_token(), door="asgi", server=server)
     client.call(serve(unfinished))
     states = [
-        async_to_sync(WRITE.run)(
-            lambda: (connection.in_atomic_block, connection.get_autocommit())
-        )
+        async_to_sync(WRITE.run)(lambda: (connection.in_atomic_block, connection.get_autocommit()))
         for _ in range(4)
     ]
     assert states == [(False, True)] * 4
@@ -469,3 +467,37 @@ def test_workers_of_zero_run_tools_where_django_runs_sync_code(
 
     with override_settings(MCP_APP={**settings.MCP_APP, "WORKERS": 0}):
         assert make_client().call(serve(where, read_only=True)).text == "true"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("read_only", [True, False], ids=["read", "write"])
+def test_tools_that_hang_in_every_worker_do_not_silence_the_endpoint(
+    make_token: MakeToken, lanes: None, serve: Serve, read_only: bool
+) -> None:
+    """A thread cannot be stopped: a lane whose threads are all taken gets others."""
+    release = threading.Event()
+
+    def hang() -> str:
+        release.wait(wire.PATIENCE)
+        return "late"
+
+    name = serve(hang, timeout=0.1, read_only=read_only)
+    after = serve(sync_orm, read_only=read_only)
+    client = MCPClient(make_token(), version=MODERN, server=server)
+
+    async def scenario() -> list[Any]:
+        application = wire.endpoint_application()
+        hanging = [wire.call(application, client, name) for _ in range(12)]
+        for line in hanging:
+            await line.end()
+        line = wire.call(application, client, after)
+        await line.end()
+        return [event for line in (*hanging, line) for event in line.events]
+
+    try:
+        *late, answered = async_to_sync(scenario)()
+    finally:
+        release.set()
+    texts = {message["result"]["content"][0]["text"] for message in late}
+    assert texts == {"The tool did not finish within 0.1 seconds."}
+    assert answered["result"]["content"][0]["text"] == "1"

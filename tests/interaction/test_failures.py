@@ -1,4 +1,4 @@
-"""What a tool raises: text meant for the model reaches it, everything else only the log (D-060, 061)."""
+"""What a tool raises: the model reads what is meant for it, the log the rest (D-060, 061)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator

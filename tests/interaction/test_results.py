@@ -69,7 +69,10 @@ VALUES: list[tuple[Any, Any]] = [
         Box(corner=Point(decimal.Decimal(1), datetime.date(2026, 1, 1)), tags={"t"}),
         {"corner": {"x": "1", "at": "2026-01-01"}, "tags": ["t"]},
     ),
-    ({"nested": [{"deep": (decimal.Decimal("0.10"), None)}]}, {"nested": [{"deep": ["0.10", None]}]}),
+    (
+        {"nested": [{"deep": (decimal.Decimal("0.10"), None)}]},
+        {"nested": [{"deep": ["0.10", None]}]},
+    ),
     ([], []),
     ("", ""),
     (True, True),
@@ -194,7 +197,7 @@ def test_what_is_no_object_is_wrapped_and_its_text_is_not(
 
 
 def test_no_annotation_no_schema(make_client: MakeClient, serve: Serve) -> None:
-    def give():  # type: ignore[no-untyped-def]  # noqa: ANN202
+    def give():  # type: ignore[no-untyped-def]
         return 1
 
     serve(give)
@@ -311,7 +314,9 @@ def recursive(root: Node) -> Node:
     return root
 
 
-def choosing(what: Point | Box, colour: Colour = Colour.RED, rest: dict[str, Any] | None = None) -> Any:
+def choosing(
+    what: Point | Box, colour: Colour = Colour.RED, rest: dict[str, Any] | None = None
+) -> Any:
     """Take one of two objects."""
     return what
 

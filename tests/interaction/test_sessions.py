@@ -1,4 +1,4 @@
-"""Handshake sessions through the wire: bad ids, ends, and what they are bound to (D-034, 035, 036)."""
+"""Handshake sessions: bad ids, ends, and what they are bound to (D-034, 035, 036, 071)."""
 
 import uuid
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Streams and clients that leave: one response, the end, and what becomes of the call (D-039, 044)."""
+"""Streams and clients that leave: one response, the end, and the call's fate (D-039, 044)."""
 
 import asyncio
 import threading
@@ -80,7 +80,7 @@ async def no_task_is_left() -> None:
     """Every task but the test's own comes to its end."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     if others:
-        done, pending = await asyncio.wait(others, timeout=wire.PATIENCE)
+        _, pending = await asyncio.wait(others, timeout=wire.PATIENCE)
         assert not pending
 
 
@@ -346,7 +346,9 @@ def test_a_client_that_leaves_while_it_sends_is_forgotten(client: MCPClient) -> 
             sent.append(message)
 
         line = wire.call(wire.endpoint_application(), client, "add")
-        scope = wire._scope("POST", "/mcp", {"content-type": "application/json", "host": "localhost"})
+        scope = wire._scope(
+            "POST", "/mcp", {"content-type": "application/json", "host": "localhost"}
+        )
         await wire.endpoint_application()(scope, receive, send)
         await line.end()
         return sent

@@ -4,6 +4,7 @@ import http.client
 import itertools
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -95,25 +96,40 @@ class Traffic:
         assert self._enough.wait(PATIENCE)
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with a database, and the token that opens it."""
+    folder = tmp_path_factory.mktemp("prepared")
+    environment = environment_of(folder)
+    live.manage(environment, "migrate", "-v", "0")
+    live.manage(environment, "createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
+    token = live.manage(environment, "mcp_token", "create", "root", "--name=kill", "--plain")
+    return folder, token.strip()
+
+
 @pytest.fixture(params=["daphne", "uvicorn", "gunicorn"])
 def server(
-    request: pytest.FixtureRequest, tmp_path: Path
+    request: pytest.FixtureRequest, prepared: tuple[Path, str], tmp_path: Path
 ) -> Iterator[tuple[subprocess.Popen[bytes], int, str, Path]]:
     """A live server on a database file of its own: its process, port, token and folder."""
-    environment = live.environment(
-        tmp_path,
+    original, token = prepared
+    folder = tmp_path / "state"
+    shutil.copytree(original, folder)
+    port = live.free_port()
+    command = live.command(request.param, port, "tests.servers.site")
+    with live.running(command, port, environment_of(folder), tmp_path / "server.log") as process:
+        yield process, port, token, folder
+
+
+def environment_of(folder: Path) -> dict[str, str]:
+    """What the product's processes run in."""
+    return live.environment(
+        folder,
         "tests.servers.site.settings",
         DJANGO_SUPERUSER_PASSWORD="unused",
         SECRET_KEY="of this test alone",
         EXAMPLE_DATABASE="",
     )
-    live.manage(environment, "migrate", "-v", "0")
-    live.manage(environment, "createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
-    token = live.manage(environment, "mcp_token", "create", "root", "--name=kill", "--plain")
-    port = live.free_port()
-    command = live.command(request.param, port, "tests.servers.site")
-    with live.running(command, port, environment, tmp_path / "server.log") as process:
-        yield process, port, token.strip(), tmp_path
 
 
 def serving(process: subprocess.Popen[bytes]) -> list[int]:

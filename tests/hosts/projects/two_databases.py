@@ -10,7 +10,6 @@ _FOLDER = tempfile.mkdtemp(prefix="mcp_app_hosts_")
 _SQLITE = {"ENGINE": "django.db.backends.sqlite3", "OPTIONS": {"timeout": 20}}
 
 
-
 def _sqlite(name: str) -> dict[str, Any]:
     test = {"NAME": f"{_FOLDER}/{RUN}_{name}", "DEPENDENCIES": []}
     return _SQLITE | {"NAME": f"{_FOLDER}/{name}", "TEST": test}
