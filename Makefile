@@ -20,7 +20,7 @@ run: $(VENV)/run.stamp ## serve the example (PORT=8000, FRESH=1 starts over)
 	@EXAMPLE_DEBUG=1 $(BIN)/python manage.py run_example --port $(PORT) $(if $(FRESH),--fresh)
 
 test: $(VENV)/test.stamp ## run the tests (ARGS="-k tokens"; EXAMPLE_DATABASE, REDIS_URL)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 test-pure: $(VENV)/test.stamp ## the layers that know no Django, tested without it
 	$(BIN)/python -m pytest -p no:django -W ignore::pytest.PytestConfigWarning \
@@ -28,7 +28,7 @@ test-pure: $(VENV)/test.stamp ## the layers that know no Django, tested without 
 
 coverage: $(VENV)/test.stamp ## run the tests and say which lines they did not reach
 	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest $(ARGS)
+	$(BIN)/python -m coverage run -m pytest -n auto $(ARGS)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 

@@ -243,10 +243,10 @@ class MCPClient:
     def _through_view(self, method: str, body: bytes, headers: dict[str, str]) -> Answer:
         # Django names the type of a body only where there is one.
         kind = headers.pop("content-type", "") if body else ""
-        response = Client(raise_request_exception=False).generic(
+        response: Any = Client(raise_request_exception=False).generic(
             method, self.path, body, content_type=kind, headers=headers
         )
-        content = b"".join(response) if response.streaming else response.content  # type: ignore[arg-type]
+        content = b"".join(response) if response.streaming else response.content
         return Answer(response.status_code, _lower(response.headers), content)
 
     async def _through_async_view(
@@ -257,9 +257,11 @@ class MCPClient:
         # Django's client names a host by itself here, and two would be none.
         headers.pop("host", None)
         client = AsyncClient(raise_request_exception=False)
-        response = await client.generic(method, self.path, body, content_type=kind, headers=headers)
+        response: Any = await client.generic(
+            method, self.path, body, content_type=kind, headers=headers
+        )
         if response.streaming:
-            content = b"".join([chunk async for chunk in response])  # type: ignore[union-attr]
+            content = b"".join([chunk async for chunk in response])
         else:
             content = response.content
         return Answer(response.status_code, _lower(response.headers), content)

@@ -33,9 +33,11 @@ _REFUSED: Final = ("25006", "1792", "readonly database")
 
 _FIRST_WORD: Final = re.compile(r"(?:[\s(]|--[^\n]*(?:\n|$)|/\*.*?\*/)*([a-z]+)", re.I | re.S)
 _HARMLESS: Final = frozenset(
-    ["select", "with", "values", "table", "explain", "show", "describe", "desc", "pragma", "set"]
-    + ["begin", "start", "savepoint", "release", "rollback", "commit", "end"]
-    + ["declare", "fetch", "move", "close"]
+    [
+        *["select", "with", "values", "table", "explain", "show", "describe", "desc", "pragma"],
+        *["set", "begin", "start", "savepoint", "release", "rollback", "commit", "end"],
+        *["declare", "fetch", "move", "close"],
+    ]
 )
 _MAY_HOLD_MORE: Final = frozenset({"with", "explain"})
 _WRITES: Final = re.compile(

@@ -43,6 +43,7 @@ def _unbroken(alias: str) -> Iterator[None]:
     """Leave an open transaction usable, and what a failing tool wrote before as it is."""
     connection = connections[alias]
     savepoint = connection.savepoint()
+    assert savepoint is not None, "there is a transaction"
     try:
         yield
     finally:

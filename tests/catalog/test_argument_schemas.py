@@ -128,7 +128,7 @@ def subschemas(node: Any) -> Iterator[dict[str, Any]]:
             yield from subschemas(value)
 
 
-@pytest.mark.parametrize("annotation", ANNOTATIONS, ids=str)
+@pytest.mark.parametrize("annotation", ANNOTATIONS)
 def test_the_root_is_a_closed_object_whose_references_are_its_own(annotation: Any) -> None:
     made = schema(annotation)
     Draft202012Validator.check_schema(made)

@@ -35,7 +35,7 @@ BLOCKS: list[ContentBlock] = [
 ]
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=str)
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: type(block).__name__)
 def test_a_block_is_what_the_revision_has_in_its_schema(
     block: ContentBlock, version: ProtocolVersion

@@ -46,7 +46,7 @@ FULL = made(
 )
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=str)
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("tool", [FULL, made()], ids=["full", "bare"])
 def test_a_definition_is_what_the_revision_has_in_its_schema(
     tool: Tool, version: ProtocolVersion

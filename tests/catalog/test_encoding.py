@@ -109,7 +109,7 @@ Pair = namedtuple("Pair", ["a", "b"])
         ({"when": dt.date(2026, 1, 2), "n": float("nan")}, {"when": "2026-01-02", "n": None}),
         ([float("nan"), ID, Color.RED, (1, 2)], [None, str(ID), "red", [1, 2]]),
     ],
-    ids=repr,
+
 )  # fmt: skip
 def test_each_value_has_its_json(value: Any, expected: Any) -> None:
     encoded = encode(value)

@@ -116,7 +116,6 @@ ROW_JSON = {
         TextContent | ToolResult,
         Row | TextContent,
     ],
-    ids=str,
 )
 def test_text_content_and_nothing_have_no_output_schema(annotation: Any) -> None:
     assert Output(annotation).schema is None
@@ -125,7 +124,6 @@ def test_text_content_and_nothing_have_no_output_schema(annotation: Any) -> None
 @pytest.mark.parametrize(
     "annotation",
     [Row, Model, Node, Item, dict[str, int], dict, Mapping[str, Any], Row | ToolResult],
-    ids=str,
 )
 def test_an_object_is_described_as_it_is(annotation: Any) -> None:
     output = Output(annotation)
@@ -137,7 +135,6 @@ def test_an_object_is_described_as_it_is(annotation: Any) -> None:
 @pytest.mark.parametrize(
     "annotation",
     [int, bool, list[Row], list, Row | None, Cat | Dog, Color, Literal["a"], list[Node], Row | str],
-    ids=str,
 )
 def test_what_is_no_object_is_wrapped(annotation: Any) -> None:
     schema = Output(annotation).schema
@@ -190,7 +187,6 @@ def test_the_schema_says_how_each_type_is_written() -> None:
         (Any, {"a": 1}, {"a": 1}),
         (Any, [1], {"result": [1]}),
     ],
-    ids=str,
 )
 def test_a_value_is_written_as_the_schema_says(annotation: Any, value: Any, expected: Any) -> None:
     assert Output(annotation).structured(value) == expected
@@ -214,7 +210,6 @@ def test_a_value_is_written_as_the_schema_says(annotation: Any, value: Any, expe
         (dict[str, Any], {"a": object()}),
         (Color, "green"),
     ],
-    ids=str,
 )
 def test_a_value_that_does_not_fit_is_refused(annotation: Any, value: Any) -> None:
     with pytest.raises(OutputInvalid) as refused:
@@ -376,7 +371,7 @@ OUTPUTS = [(annotation, Output(annotation)) for annotation in AGREEING]
 MODELS = st.builds(Model, name=st.text(), price=st.decimals(allow_nan=False, allow_infinity=False))
 
 
-@pytest.mark.parametrize(("annotation", "output"), OUTPUTS, ids=str)
+@pytest.mark.parametrize(("annotation", "output"), OUTPUTS)
 def test_every_output_schema_is_valid(annotation: Any, output: Output) -> None:
     Draft202012Validator.check_schema(output.schema)
 

@@ -124,7 +124,7 @@ CASES: list[tuple[Any, Any, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=str)
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(("returns", "value", "expected"), CASES)
 def test_each_value_becomes_a_result_of_each_revision(
     returns: Any, value: Any, expected: dict[str, Any], version: ProtocolVersion
@@ -146,7 +146,7 @@ def test_text_and_structure_say_the_same(returns: Any) -> None:
     assert json.loads(result["content"][0]["text"]) in (structured, structured.get("result"))
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=str)
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     "value",
     [None, "oops", {"sku": "a"}, TextContent("a"), [TextContent("a")], ToolResult("a"),

@@ -1,6 +1,5 @@
 """Handshake sessions: bad ids, ends, and what they are bound to (D-034, 035, 036, 071)."""
 
-import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -57,7 +56,7 @@ def test_a_request_without_a_session_is_told_to_begin_one(legacy: MCPClient) -> 
         "a\0b",
         "%s",
         "../../etc/passwd",
-        str(uuid.uuid4()),
+        "d4c0e804-b027-4c16-a557-826cd5d57c9c",
     ],
 )
 def test_ids_of_no_session_are_refused_without_an_error_of_ours(

@@ -29,7 +29,7 @@ READING_TOOLS = {
 }
 
 
-@pytest.mark.parametrize("peer", PEERS, ids=str)
+@pytest.mark.parametrize("peer", PEERS)
 def test_a_client_lists_the_tools_and_calls_one(
     product: Product, peer: Peer, tmp_path: Path
 ) -> None:

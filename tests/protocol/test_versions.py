@@ -30,7 +30,7 @@ def test_revisions_are_listed_newest_first_each_with_its_schema() -> None:
     assert str(WITHOUT_HEADER) == "2025-03-26"
 
 
-@pytest.mark.parametrize("version", VERSIONS, ids=str)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_what_a_revision_may_carry_is_what_its_schema_knows(version: Any) -> None:
     known = definitions(version.name)
     tool = known["Tool"]["properties"]
