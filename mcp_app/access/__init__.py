@@ -1,1 +1,1 @@
-"""May it run: DRF permission and throttle classes, asked on behalf of a tool."""
+"""May it run: DRF permission and throttle classes, asked on behalf of whatever is declared."""

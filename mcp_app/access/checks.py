@@ -10,8 +10,8 @@ from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny
 from rest_framework.throttling import BaseThrottle
 
-from mcp_app.access.view import ToolRequest, ToolView, method_of
-from mcp_app.catalog.definition import Tool
+from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
+from mcp_app.catalog.definition import Declaration
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 
@@ -31,23 +31,23 @@ class CallerAccess:
     def __init__(self, caller: Caller, http_request: Callable[[], HttpRequest]) -> None:
         self._caller = caller
         self._http_request = http_request
-        self._requests: dict[str, ToolRequest] = {}
-        self._permitted: dict[str, bool] = {}
+        self._requests: dict[str, DeclaredRequest] = {}
+        self._permitted: dict[Declaration, bool] = {}
 
-    def permits(self, tool: Tool) -> bool:
-        """Whether every permission class of the tool admits the caller."""
-        known = self._permitted.get(tool.name)
+    def permits(self, declared: Declaration) -> bool:
+        """Whether every permission class of it admits the caller."""
+        known = self._permitted.get(declared)
         if known is None:
-            known = self._permitted[tool.name] = self._ask(tool)
+            known = self._permitted[declared] = self._ask(declared)
         return known
 
-    def retry_after(self, tool: Tool) -> float | None:
+    def retry_after(self, declared: Declaration) -> float | None:
         """Ask every throttle, as DRF does, so that each counts; the longest wait wins."""
-        classes = _or_default(tool.throttle_classes, settings.throttle_classes)
+        classes = _or_default(declared.throttle_classes, settings.throttle_classes)
         if not classes:
             return None
-        request = self.request_for(tool)
-        view = ToolView(tool, request)
+        request = self.request_for(declared)
+        view = DeclaredView(declared, request)
         throttles: list[BaseThrottle] = [cls() for cls in classes]
         waits = [
             throttle.wait()
@@ -56,33 +56,33 @@ class CallerAccess:
         ]
         return max((wait or 1.0 for wait in waits), default=None)
 
-    def request_for(self, tool: Tool) -> ToolRequest:
-        """The DRF request for tools with this one's hints."""
-        method = method_of(tool)
+    def request_for(self, declared: Declaration) -> DeclaredRequest:
+        """The DRF request for whatever has its hints."""
+        method = method_of(declared)
         request = self._requests.get(method)
         if request is None:
-            request = ToolRequest(self._http_request(), self._caller, method)
+            request = DeclaredRequest(self._http_request(), self._caller, method)
             self._requests[method] = request
         return request
 
-    def is_public(self, tool: Tool) -> bool:
-        """Whether anybody at all may call the tool."""
-        classes = _or_default(tool.permission_classes, settings.permission_classes)
-        return settings.ALLOW_ANONYMOUS and classes == _OPEN and not tool.scopes
+    def is_public(self, declared: Declaration) -> bool:
+        """Whether anybody at all may use it."""
+        classes = _or_default(declared.permission_classes, settings.permission_classes)
+        return settings.ALLOW_ANONYMOUS and classes == _OPEN and not declared.scopes
 
-    def _ask(self, tool: Tool) -> bool:
-        classes = _or_default(tool.permission_classes, settings.permission_classes)
+    def _ask(self, declared: Declaration) -> bool:
+        classes = _or_default(declared.permission_classes, settings.permission_classes)
         if classes == _OPEN:
             return True
         try:
-            request = self.request_for(tool)
-            view: Any = ToolView(tool, request)
+            request = self.request_for(declared)
+            view: Any = DeclaredView(declared, request)
             return all(cls().has_permission(request, view) for cls in classes)
         except (APIException, Http404, PermissionDenied):
             return False
         except Exception:
-            # A gate that breaks stays shut, and one broken gate hides no other tool.
-            logger.exception("A permission class of tool %r failed", tool.name)
+            # A gate that breaks stays shut, and one broken gate hides nothing else.
+            logger.exception("A permission class of %s %r failed", declared.noun, declared.key)
             return False
 
 

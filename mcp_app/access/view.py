@@ -7,7 +7,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
-from mcp_app.catalog.definition import Tool
+from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.dispatch.context import Caller
 
 _READ: Final = "GET"
@@ -15,23 +15,24 @@ _REMOVE: Final = "DELETE"
 _WRITE: Final = "POST"
 
 
-def method_of(tool: Tool) -> str:
-    """The HTTP method that a tool's hints amount to, so that SAFE_METHODS classes mean it."""
-    if tool.read_only:
+def method_of(declared: Declaration) -> str:
+    """The HTTP method that its hints amount to, so that SAFE_METHODS classes mean it."""
+    if declared.read_only:
         return _READ
-    return _REMOVE if tool.destructive else _WRITE
+    return _REMOVE if isinstance(declared, Tool) and declared.destructive else _WRITE
 
 
-class ToolView:
-    """A tool in the place of a view: what DRF's own classes read of one."""
+class DeclaredView:
+    """A tool, a resource or a prompt in the place of a view: what DRF's own classes read of one."""
 
-    def __init__(self, tool: Tool, request: Request) -> None:
-        self.tool = tool
+    def __init__(self, declared: Declaration, request: Request) -> None:
+        self.declared = declared
+        self.tool = declared if isinstance(declared, Tool) else None
         self.request = request
-        self.action = tool.name
+        self.action = declared.name
         self.kwargs: dict[str, Any] = {}
-        self.throttle_scope = tool.throttle_scope
-        self.queryset = tool.queryset
+        self.throttle_scope = declared.throttle_scope
+        self.queryset = declared.queryset
 
     def get_queryset(self) -> Any:
         """A fresh copy of the declared queryset."""
@@ -50,8 +51,8 @@ class MessageParser(JSONParser):
             return {}
 
 
-class ToolRequest(Request):
-    """DRF's request for one tool call: already authenticated, its method the tool's."""
+class DeclaredRequest(Request):
+    """DRF's request for one call: already authenticated, its method the declaration's."""
 
     def __init__(self, request: HttpRequest, caller: Caller, method: str) -> None:
         super().__init__(request, parsers=[MessageParser()])

@@ -42,8 +42,8 @@ class Arguments:
         sensitive: Iterable[str] = (),
     ) -> None:
         """Raises Refused where a parameter cannot be described or validated."""
-        fields = {p.name: _field(p) for p in parameters}
-        core = _core(fields)
+        fields = {p.name: field_of(p) for p in parameters}
+        core = core_of(fields)
         self.context_name = context_name
         """The parameter that takes the Context; it is no argument."""
         self.schema: Schema = _schema(core)
@@ -117,7 +117,8 @@ def _unwritable(arguments: Mapping[str, Any]) -> list[str]:
     return names or [WHOLE]
 
 
-def _field(parameter: Parameter) -> Any:
+def field_of(parameter: Parameter) -> Any:
+    """The parameter as the annotation of a typed dict's key."""
     annotation, default = parameter.annotation, parameter.default
     if isinstance(default, FieldInfo):
         annotation, default = Annotated[annotation, default], UNSTATED
@@ -131,7 +132,8 @@ def _has_default(annotation: Any) -> bool:
     return any(m.default is not PydanticUndefined or m.default_factory for m in stated)
 
 
-def _core(fields: dict[str, Any]) -> Any:
+def core_of(fields: dict[str, Any]) -> Any:
+    """What validates such a typed dict. Raises Refused."""
     try:
         return agreeing(adapter("Arguments", fields, _CONFIG).core_schema)
     except Exception as error:

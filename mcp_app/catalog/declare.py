@@ -1,4 +1,4 @@
-"""`@tool`: declares a function on the default server."""
+"""`@tool`, `@resource` and `@prompt`: declare a function on the default server."""
 
 from typing import Final
 
@@ -6,3 +6,9 @@ from mcp_app.catalog.registry import default_server
 
 tool: Final = default_server.tool
 """`@tool` or `@tool(read_only=True, …)`: `MCPServer.tool` of the default server."""
+
+resource: Final = default_server.resource
+"""`@resource("orders://{id}", …)`: `MCPServer.resource` of the default server."""
+
+prompt: Final = default_server.prompt
+"""`@prompt` or `@prompt(title="…", …)`: `MCPServer.prompt` of the default server."""

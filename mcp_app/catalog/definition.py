@@ -1,8 +1,11 @@
-"""A tool as one immutable value, and its definition for each protocol revision."""
+"""What a product declares as immutable values: what guards and describes any of them, and tools.
+
+Each writes its own definition for each protocol revision.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from mcp_app.catalog.arguments import Arguments
 from mcp_app.catalog.output import Output
@@ -10,25 +13,24 @@ from mcp_app.catalog.signature import ContextBase, Kind
 from mcp_app.protocol import messages
 from mcp_app.protocol.versions import ProtocolVersion
 
-__all__ = ["ContextBase", "Kind", "Tool"]
+__all__ = ["ContextBase", "Declaration", "Kind", "Tool"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Tool:
-    """Everything known about a tool. What guards it is stated here and judged elsewhere."""
+class Declaration:
+    """A function under a name. What guards it is stated here and judged elsewhere."""
+
+    noun: ClassVar[str] = "declaration"
+    """What it is called in a sentence."""
 
     name: str
     description: str
     function: Callable[..., Any]
     kind: Kind
     arguments: Arguments
-    output: Output
     module: str
     title: str | None = None
     read_only: bool = False
-    destructive: bool | None = None
-    idempotent: bool | None = None
-    open_world: bool | None = None
     permission_classes: tuple[Callable[[], Any], ...] | None = None
     """None: the project's default. Never empty."""
     throttle_classes: tuple[Callable[[], Any], ...] | None = None
@@ -50,6 +52,11 @@ class Tool:
     _written: dict[str, bytes] = field(default_factory=dict, init=False, repr=False)
 
     @property
+    def key(self) -> str:
+        """What identifies it among its kind, and orders their list."""
+        return self.name
+
+    @property
     def is_async(self) -> bool:
         """Whether the function runs on the event loop."""
         return self.kind in (Kind.ASYNC, Kind.ASYNC_GENERATOR)
@@ -65,10 +72,12 @@ class Tool:
         return self.arguments.sensitive
 
     def definition(self, version: ProtocolVersion) -> dict[str, Any]:
-        """The `Tool` object of `version`, one for all callers: not to be changed."""
+        """The object that lists it in `version`, one for all callers: not to be changed."""
         known = self._definitions.get(version.name)
         if known is None:
-            known = self._definitions[version.name] = self._defined(version)
+            fields = self._described(version) | self._defined(version)
+            known = {key: value for key, value in fields.items() if value not in (None, [], {}, "")}
+            self._definitions[version.name] = known
         return known
 
     def definition_json(self, version: ProtocolVersion) -> bytes:
@@ -78,18 +87,38 @@ class Tool:
             known = self._written[version.name] = messages.dumps(self.definition(version))
         return known
 
-    def _defined(self, version: ProtocolVersion) -> dict[str, Any]:
-        fields: dict[str, Any] = {
+    def _described(self, version: ProtocolVersion) -> dict[str, Any]:
+        """The fields that every kind has, as far as `version` knows them."""
+        return {
             "name": self.name,
             "title": self.title if version.titles else None,
             "description": self.description,
-            "inputSchema": self.arguments.schema,
-            "outputSchema": self.output.schema if version.output_schema else None,
-            "annotations": self._annotations(version) if version.annotations else None,
             "icons": [dict(icon) for icon in self.icons] if version.icons else None,
             "_meta": dict(self.meta) if self.meta and version.item_meta else None,
         }
-        return {key: value for key, value in fields.items() if value not in (None, [], {})}
+
+    def _defined(self, version: ProtocolVersion) -> dict[str, Any]:
+        """The fields of its own kind; what is empty is left out."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Tool(Declaration):
+    """Everything known about a tool."""
+
+    noun: ClassVar[str] = "tool"
+
+    output: Output
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+    def _defined(self, version: ProtocolVersion) -> dict[str, Any]:
+        return {
+            "inputSchema": self.arguments.schema,
+            "outputSchema": self.output.schema if version.output_schema else None,
+            "annotations": self._annotations(version) if version.annotations else None,
+        }
 
     def _annotations(self, version: ProtocolVersion) -> dict[str, Any]:
         """The hints that the author declared; a client assumes the schema's defaults for others."""

@@ -1,4 +1,7 @@
-"""What goes wrong between a tool and its caller. Registration problems are values elsewhere."""
+"""What goes wrong between a product's functions and their callers.
+
+Registration problems are values elsewhere.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,6 +12,23 @@ _SHOWN: Final = 20
 
 class ToolError(Exception):
     """Raised by a tool: the model reads the message, word for word."""
+
+
+class NotFound(ToolError):
+    """Raised by a resource, a prompt or a tool: what was asked for does not exist."""
+
+
+_missing: Final[set[type[BaseException]]] = {NotFound}
+
+
+def register_missing(*kinds: type[BaseException]) -> None:
+    """Read these exceptions as `NotFound`, too."""
+    _missing.update(kinds)
+
+
+def is_missing(error: BaseException) -> bool:
+    """Whether an exception says that what was asked for does not exist."""
+    return isinstance(error, tuple(_missing))
 
 
 class ArgumentsInvalid(Exception):

@@ -28,21 +28,28 @@ class Problem(StrEnum):
     OTHER = "E068"
     CAPABILITIES = "E069"
     ATOMIC = "E070"
+    URI = "E071"
+    VARIABLES = "E072"
+    COMPLETERS = "E073"
+    CACHING = "E074"
+    ANNOTATIONS = "E075"
+    CONTENTS = "E076"
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrationProblem:
-    """One reason why a tool was left out of its server."""
+    """One reason why a declaration was left out of its server."""
 
     id: str
     message: str
     hint: str
     tool: str
+    """The name of the declaration, or its URI."""
     module: str
 
 
 class Refused(Exception):
-    """A declaration that cannot become a tool, on its way to the server's list of problems."""
+    """A declaration that breaks a rule, on its way to the server's list of problems."""
 
     def __init__(self, problem: Problem, message: str, hint: str) -> None:
         self.problem, self.message, self.hint = problem, message, hint

@@ -24,7 +24,7 @@ UNSTATED: Final = inspect.Signature.empty
 
 
 class ContextBase:
-    """The class of what a tool asks for by annotating a parameter with it; never an argument."""
+    """The class of what a function asks for by annotating a parameter with it: no argument."""
 
 
 class Kind(Enum):
@@ -47,7 +47,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function as far as a tool needs it."""
+    """A function as far as a declaration needs it."""
 
     kind: Kind
     parameters: tuple[Parameter, ...]
@@ -65,14 +65,14 @@ def read(function: Callable[..., Any]) -> Signature:
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
         raise Refused(
             Problem.SIGNATURE,
-            f"a tool must be a function, not {type(function).__name__}",
+            f"it must be a function, not {type(function).__name__}",
             "Write a function that calls it.",
         )
-    hints = _hints(function)
+    annotated = hints(function)
     parameters = inspect.signature(function).parameters.values()
     for parameter in parameters:
-        _check(parameter, hints)
-    contexts = [p.name for p in parameters if is_context(hints[p.name])]
+        _check(parameter, annotated)
+    contexts = [p.name for p in parameters if is_context(annotated[p.name])]
     if len(contexts) > 1:
         raise Refused(
             Problem.CONTEXT,
@@ -83,12 +83,12 @@ def read(function: Callable[..., Any]) -> Signature:
     return Signature(
         kind=kind,
         parameters=tuple(
-            Parameter(p.name, hints[p.name], p.default)
+            Parameter(p.name, annotated[p.name], p.default)
             for p in parameters
             if p.name not in contexts
         ),
         context_name=contexts[0] if contexts else None,
-        returns=_returned(hints.get("return", UNSTATED), kind),
+        returns=_returned(annotated.get("return", UNSTATED), kind),
     )
 
 
@@ -114,7 +114,8 @@ def union_members(annotation: Any) -> tuple[Any, ...]:
     return ()
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations, resolved. Raises Refused where one cannot be."""
     try:
         return typing.get_type_hints(inspect.unwrap(function), include_extras=True)
     except NameError as error:
@@ -131,7 +132,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         ) from None
 
 
-def _check(parameter: inspect.Parameter, hints: dict[str, Any]) -> None:
+def _check(parameter: inspect.Parameter, annotated: dict[str, Any]) -> None:
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
         raise Refused(
             Problem.SIGNATURE,
@@ -144,7 +145,7 @@ def _check(parameter: inspect.Parameter, hints: dict[str, Any]) -> None:
             f"the parameter {parameter.name!r} is positional-only",
             "Remove the `/`: arguments arrive by name.",
         )
-    if parameter.name not in hints:
+    if parameter.name not in annotated:
         raise Refused(
             Problem.SIGNATURE,
             f"the parameter {parameter.name!r} has no annotation",

@@ -1,40 +1,61 @@
-"""A tool call from admission to result: may it run, run it, say what came of it."""
+"""A call that was let in, from running its function to what is told of it.
+
+Knows how functions of every colour run, and how they end. What a value or a failure becomes on the
+wire is the matter of the call's `Manner`.
+"""
 
 import asyncio
 import logging
-import math
 import time
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_app.catalog.definition import Kind, Tool
-from mcp_app.catalog.errors import ArgumentsInvalid, ToolError
+from mcp_app.catalog.definition import Declaration, Kind
+from mcp_app.catalog.errors import ToolError
 from mcp_app.catalog.progress import Progress
-from mcp_app.catalog.results import to_result
 from mcp_app.dispatch.context import Cancelled, Context, TimeLimitReached
-from mcp_app.dispatch.interfaces import Decision, Outcome
+from mcp_app.dispatch.inputs import CannotAsk, InputRequired
+from mcp_app.dispatch.interfaces import Outcome
 from mcp_app.dispatch.services import Inbound, Services
-from mcp_app.protocol.errors import InsufficientScope, Throttled, UnknownTool
+from mcp_app.protocol.errors import MissingCapability
 
 logger: Final = logging.getLogger("mcp_app.calls")
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How calls of one method are told."""
+
+    noun: str
+    """What the function is called in a sentence."""
+    read: "Callable[[Call, Any], dict[str, Any]]"
+    """The result that stands for what the function returned. May ask the database."""
+    fail: "Callable[[Call, str, BaseException | None], dict[str, Any]]"
+    """The result that says this text of a failure, or raises ProtocolError with it."""
+
+
 @dataclass(slots=True, eq=False)
 class Call:
-    """A tool call that was let in: the tool, its bound arguments, and where it came from."""
+    """A call that was let in: what to run, its bound arguments, and where it came from."""
 
-    tool: Tool
+    target: Declaration
     arguments: Mapping[str, Any]
     inbound: Inbound
+    manner: Manner
     refusal: str | None = None
-    """Why the arguments do not fit: the call ends without running the tool."""
+    """Why the arguments do not fit: the call ends without running the function."""
     time_limit: float | None = None
     """Seconds."""
     context: Context | None = None
-    """What the tool was given, or what reports the progress that it yields."""
+    """What the function was given, or what reports the progress that it yields."""
     claimed: bool = False
     """Whether the run itself has made sure that nobody else answers."""
+
+    @property
+    def tool(self) -> Declaration:
+        """The target."""
+        return self.target
 
     def claim(self) -> bool:
         """Whether the end of the run is the answer; its time limit may have answered before."""
@@ -49,130 +70,27 @@ class Ran:
     value: Any = None
     error: BaseException | None = None
     result: dict[str, Any] | None = None
-    """The CallToolResult, once the value has been read."""
+    """What the call's manner made of the value, once it has been read."""
 
 
 class NoResult(Exception):
     """A generator ended without returning or yielding a result."""
 
 
-# --- admission -------------------------------------------------------------------------------
-
-
-def admit(inbound: Inbound, services: Services) -> Call:
-    """`server/tools` Calling, gate by gate: visible, in scope, within limits, well addressed.
-
-    Raises:
-        UnknownTool: there is no such tool for this caller.
-        InsufficientScope: the user may, the token may not.
-        Throttled: not so soon.
-        MissingCapability: the client did not declare what the tool needs of it; older revisions
-            have another error for it.
-        HeaderMismatch: a mirrored argument and its header disagree.
-    """
-    record, params = inbound.record, inbound.params
-    record.tool, record.arguments = params["name"], params.get("arguments") or {}
-    tool = _visible(inbound, services)
-    record.sensitive = tool.arguments.sensitive
-    _check_scopes(tool, inbound, services)
-    _check_throttles(tool, inbound)
-    record.decision = Decision.ALLOW
-    _check_capabilities(tool, inbound)
-    for path, header in tool.arguments.headers.items():
-        inbound.route.dialect.check_parameter(header, _at(path, record.arguments), inbound.headers)
-    return _bind(tool, inbound, services)
-
-
-def _visible(inbound: Inbound, services: Services) -> Tool:
-    name = inbound.params["name"]
-    tool = services.server.get(name)
-    if tool is not None and inbound.access.permits(tool):
-        return tool
-    record = inbound.record
-    record.outcome = Outcome.UNKNOWN if tool is None else Outcome.DENIED
-    record.decision = Decision.DENY
-    if tool is not None:
-        # Such a caller may guess at names; what the arguments hold is only known to the tool.
-        record.sensitive = tool.arguments.sensitive
-        record.error_text = "permission classes refused"
-    raise UnknownTool(f"Unknown tool: {_shortened(name)}")
-
-
-def _check_scopes(tool: Tool, inbound: Inbound, services: Services) -> None:
-    missing = inbound.caller.lacks(tool.scopes)
-    if missing:
-        inbound.record.outcome = Outcome.DENIED
-        inbound.record.decision = Decision.DENY
-        inbound.record.error_text = f"token lacks the scopes {' '.join(missing)}"
-        raise InsufficientScope(tool.scopes, challenge=services.challenge(tool.scopes))
-
-
-def _check_throttles(tool: Tool, inbound: Inbound) -> None:
-    seconds = inbound.access.retry_after(tool)
-    if seconds is not None:
-        inbound.record.outcome = Outcome.THROTTLED
-        inbound.record.decision = Decision.DENY
-        raise Throttled(max(1, math.ceil(seconds)))
-
-
-def _check_capabilities(tool: Tool, inbound: Inbound) -> None:
-    declared = inbound.route.capabilities
-    # The schema has an object for each capability; a null is none.
-    missing = [name for name in tool.client_capabilities if declared.get(name) is None]
-    if missing:
-        raise inbound.route.dialect.undeclared(missing)
-
-
-def _bind(tool: Tool, inbound: Inbound, services: Services) -> Call:
-    limit = tool.timeout if tool.timeout is not None else services.config.TOOL_TIMEOUT
-    lenient = services.config.LENIENT_ARGUMENTS
-    try:
-        bound = tool.arguments.bind(inbound.record.arguments or {}, lenient=lenient)
-    except ArgumentsInvalid as error:
-        return Call(tool, {}, inbound, refusal=str(error))
-    context = _context(tool, inbound)
-    if tool.arguments.context_name is not None:
-        bound[tool.arguments.context_name] = context
-    return Call(tool, bound, inbound, time_limit=limit, context=context)
-
-
-def _context(tool: Tool, inbound: Inbound) -> Context:
-    return Context(
-        caller=inbound.caller,
-        tool_name=tool.name,
-        route=inbound.route,
-        session=inbound.session,
-        request=lambda: inbound.access.request_for(tool),
-        outlet=inbound.outlet,
-        cancellation=inbound.cancellation,
-        correlation_id=inbound.record.correlation_id,
-    )
-
-
-def _at(path: tuple[str, ...], arguments: Any) -> Any:
-    for name in path:
-        arguments = arguments.get(name) if isinstance(arguments, Mapping) else None
-    return arguments
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= 128 else f"{name[:128]}…"
-
-
 # --- running ---------------------------------------------------------------------------------
 
 
 def run(call: Call, services: Services) -> Ran:
-    """Run a sync tool in this thread, inside its transaction. Never raises."""
+    """Run a sync function in this thread, inside its transaction. Never raises."""
     _start_clock(call)
     try:
         call.inbound.cancellation.check()
-        with services.transaction(call.tool), services.promise(call.tool):
-            value = call.tool.function(**call.arguments)
-            if call.tool.kind is Kind.GENERATOR:
+        with services.transaction(call.target), services.promise(call.target):
+            value = call.target.function(**call.arguments)
+            if call.target.kind is Kind.GENERATOR:
                 value = _drain(call, value)
-            # A lazy result asks the database now: where it fails, the tool has failed.
-            result = _read(call, value)
+            # A lazy result asks the database now: where it fails, the function has failed.
+            result = call.manner.read(call, value)
             # A caller who left before the end gets nothing: then nothing is kept, either.
             if call.inbound.cancellation.requested or not call.claim():
                 raise Cancelled
@@ -182,12 +100,13 @@ def run(call: Call, services: Services) -> Ran:
 
 
 async def arun(call: Call, services: Services) -> Ran:
-    """Run an async tool on the event loop, in a task of its own. Never raises."""
+    """Run an async function on the event loop, in a task of its own. Never raises."""
     _start_clock(call)
     try:
         call.inbound.cancellation.check()
-        with services.promise(call.tool):
-            async with asyncio.timeout(call.time_limit):
+        with services.promise(call.target):
+            async with asyncio.timeout(call.time_limit) as clock:
+                call.inbound.cancellation.clock = clock
                 return Ran(await _result_of(call))
     except TimeoutError as error:
         overdue = call.inbound.cancellation.overdue
@@ -212,13 +131,9 @@ def read(call: Call, ran: Ran) -> Ran:
     if ran.error is not None or ran.result is not None:
         return ran
     try:
-        return Ran(ran.value, result=_read(call, ran.value))
+        return Ran(ran.value, result=call.manner.read(call, ran.value))
     except BaseException as error:
         return Ran(error=error)
-
-
-def _read(call: Call, value: Any) -> dict[str, Any]:
-    return to_result(call.tool, value, call.inbound.route.version)
 
 
 def _start_clock(call: Call) -> None:
@@ -270,11 +185,15 @@ def _outcome(value: Any) -> Any:
 
 
 def tell(call: Call, ran: Ran, services: Services) -> dict[str, Any]:
-    """The CallToolResult of a run; fills the record in. Never raises."""
+    """The result of a run; fills the record in.
+
+    Raises:
+        ProtocolError: the run failed, and its manner tells that by an error.
+    """
     record = call.inbound.record
     if call.refusal is not None:
         record.outcome, record.error_text = Outcome.INVALID, call.refusal
-        return failed_result(call.refusal)
+        return call.manner.fail(call, call.refusal, None)
     ran = read(call, ran)
     if ran.error is not None:
         return _told(call, ran.error, services)
@@ -283,9 +202,13 @@ def tell(call: Call, ran: Ran, services: Services) -> dict[str, Any]:
     return result
 
 
-def failed_result(text: str) -> dict[str, Any]:
-    """A result that says what went wrong, for the model to read."""
-    return {"content": [{"type": "text", "text": text}], "isError": True}
+def tell_too_large(call: Call, size: int, limit: int) -> dict[str, Any]:
+    """The result in place of one that has too many bytes. Raises as `tell` does."""
+    record = call.inbound.record
+    record.result_bytes, record.outcome = size, Outcome.ERROR
+    record.error_text = f"the result has {size} bytes, more than {limit}"
+    text = f"The result is too large: {size} bytes of at most {limit}. Ask for less at a time."
+    return call.manner.fail(call, text, None)
 
 
 def _told(call: Call, error: BaseException, services: Services) -> dict[str, Any]:
@@ -293,38 +216,46 @@ def _told(call: Call, error: BaseException, services: Services) -> dict[str, Any
     record.error_class = type(error).__qualname__
     if isinstance(error, Cancelled):
         record.outcome = Outcome.CANCELLED
-        return failed_result("The call was cancelled.")
+        return call.manner.fail(call, "The call was cancelled.", error)
+    if isinstance(error, InputRequired):
+        record.outcome, record.error_class = Outcome.ASKED, ""
+        return call.inbound.inputs.sealed(error)
+    if isinstance(error, MissingCapability):
+        raise error
     if isinstance(error, TimeLimitReached):
         record.outcome = Outcome.TIMEOUT
         record.error_text = f"ran longer than {call.time_limit:g} seconds"
-        return failed_result(f"The tool did not finish within {call.time_limit:g} seconds.")
+        told = f"The {call.manner.noun} did not finish within {call.time_limit:g} seconds."
+        return call.manner.fail(call, told, error)
     text = _spoken(error, services)
     if text is not None:
         record.outcome, record.error_text = Outcome.ERROR, text
-        return failed_result(text)
+        return call.manner.fail(call, text, error)
     return _unexpected(call, error)
 
 
 def _spoken(error: BaseException, services: Services) -> str | None:
-    """What an exception says to the model; None where it must not, or its own code fails."""
+    """What an exception says to the caller; None where it must not, or its own code fails."""
     try:
-        return str(error) if isinstance(error, ToolError) else services.explain(error)
+        return str(error) if isinstance(error, ToolError | CannotAsk) else services.explain(error)
     except BaseException:
         return None
 
 
 def _unexpected(call: Call, error: BaseException) -> dict[str, Any]:
-    """An exception nobody meant for the model: its text goes to the log and the audit alone."""
+    """An exception nobody meant for callers: its text goes to the log and the audit alone."""
     record = call.inbound.record
     record.outcome = Outcome.FAILED
     record.error_text = _text_of(error)
+    noun, correlation_id = call.manner.noun, record.correlation_id
     logger.error(
-        "Tool %r failed (correlation id %s)",
-        call.tool.name,
-        record.correlation_id,
+        "%s %r failed (correlation id %s)",
+        noun.capitalize(),
+        call.target.key,
+        correlation_id,
         exc_info=(type(error), error, error.__traceback__),
     )
-    return failed_result(f"The tool failed. Correlation id: {record.correlation_id}")
+    return call.manner.fail(call, f"The {noun} failed. Correlation id: {correlation_id}", error)
 
 
 def _text_of(error: BaseException) -> str:

@@ -1,22 +1,41 @@
 """What a tool may know and do while it runs: the caller, the request, progress, cancellation."""
 
+import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from mcp_app.catalog.definition import ContextBase
 from mcp_app.catalog.encoding import encode
+from mcp_app.catalog.inputs import (
+    Elicit,
+    Elicited,
+    ElicitUrl,
+    ListRoots,
+    Question,
+    Root,
+    Sample,
+    Sampled,
+)
+from mcp_app.dispatch.inputs import Inputs
 from mcp_app.dispatch.interfaces import SessionState
 from mcp_app.protocol import messages
 from mcp_app.protocol.envelope import LOG_LEVELS
 from mcp_app.protocol.route import Route
 
+Said = TypeVar("Said")
 
-class Cancelled(Exception):
-    """The caller gave the request up. Let it pass: the transaction rolls back."""
+
+class Cancelled(BaseException):
+    """The caller gave the request up. Not an Exception, so that a tool's own handlers let it pass.
+
+    The transaction rolls back.
+    """
 
 
 class TimeLimitReached(Exception):
@@ -55,7 +74,11 @@ class Outlet(Protocol):
     """Where a running call's notifications go. Called from any thread; never blocks."""
 
     def emit(self, message: Mapping[str, Any]) -> None:
-        """Hand over one JSON-RPC notification."""
+        """Hand over one JSON-RPC message."""
+        ...
+
+    def part(self, retry_ms: int) -> None:
+        """End the connection while the call goes on, where its client can come back for it."""
         ...
 
 
@@ -65,16 +88,21 @@ class Silence:
     def emit(self, message: Mapping[str, Any]) -> None:
         """Drop it."""
 
+    def part(self, retry_ms: int) -> None:
+        """There is no connection to end early."""
+
 
 class Cancellation:
     """A flag that the transport raises and the tool's thread reads."""
 
-    __slots__ = ("_event", "deadline")
+    __slots__ = ("_event", "clock", "deadline")
 
     def __init__(self) -> None:
         self._event = threading.Event()
         self.deadline: float | None = None
         """On the monotonic clock, in seconds."""
+        self.clock: asyncio.Timeout | None = None
+        """What interrupts an async tool."""
 
     def cancel(self) -> None:
         """Ask the call to stop."""
@@ -89,6 +117,21 @@ class Cancellation:
     def overdue(self) -> bool:
         """Whether the time limit has passed."""
         return self.deadline is not None and time.monotonic() >= self.deadline
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop the clock: a person's thinking time is not the tool's."""
+        left = None if self.deadline is None else self.deadline - time.monotonic()
+        self.deadline = None
+        if self.clock is not None:
+            self.clock.reschedule(None)
+        try:
+            yield
+        finally:
+            if left is not None:
+                self.deadline = time.monotonic() + left
+            if self.clock is not None and left is not None:
+                self.clock.reschedule(asyncio.get_running_loop().time() + left)
 
     def check(self) -> None:
         """Raise Cancelled or TimeLimitReached where the call should stop."""
@@ -115,6 +158,7 @@ class Context(ContextBase):
         outlet: Outlet,
         cancellation: Cancellation,
         correlation_id: str,
+        inputs: Inputs,
     ) -> None:
         self.caller = caller
         self.tool_name = tool_name
@@ -124,6 +168,8 @@ class Context(ContextBase):
         self._request = request
         self._outlet = outlet
         self._cancellation = cancellation
+        self._inputs = inputs
+        self._asked = 0
         self._progress: float | None = None
 
     @property
@@ -200,6 +246,99 @@ class Context(ContextBase):
         if logger is not None:
             params["logger"] = logger
         self._outlet.emit(messages.notification("notifications/message", params))
+
+    def close_stream(self, retry_ms: int = 1000) -> None:
+        """Let the client go; it comes back for the result after `retry_ms` milliseconds.
+
+        For long calls of a handshake session (`2025-11-25 basic/transports` Sending Messages 6);
+        elsewhere nothing happens.
+        """
+        self._outlet.part(retry_ms)
+
+    # --- asking ------------------------------------------------------------------------------
+
+    def ask(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        """Ask several things at once, each under a key of its own.
+
+        In the modern era the tool is run again from its start once the answers are there, and
+        finds them here: do what cannot be done twice after the last question.
+
+        Raises:
+            CannotAsk: this client cannot be asked, refused, or did not answer in time.
+        """
+        return self._inputs.ask(questions)
+
+    async def aask(self, questions: Mapping[str, Question[Any]]) -> dict[str, Any]:
+        """`ask` from an async tool."""
+        return await self._inputs.aask(questions)
+
+    def elicit(self, message: str, form: Any, *, key: str | None = None) -> Elicited[Any]:
+        """Ask the user to fill in a form: a pydantic model, a dataclass or a schema.
+
+        Args:
+            key: names the question between attempts; without one, its place in the order does.
+        """
+        return self._one(Elicit(message, form), key)
+
+    async def aelicit(self, message: str, form: Any, *, key: str | None = None) -> Elicited[Any]:
+        """`elicit` from an async tool."""
+        return await self._aone(Elicit(message, form), key)
+
+    def elicit_url(self, message: str, url: str, *, key: str | None = None) -> Elicited[None]:
+        """Ask the user to open an address, for what must not pass through the client."""
+        return self._one(ElicitUrl(message, url, uuid.uuid4().hex), key)
+
+    async def aelicit_url(
+        self, message: str, url: str, *, key: str | None = None
+    ) -> Elicited[None]:
+        """`elicit_url` from an async tool."""
+        return await self._aone(ElicitUrl(message, url, uuid.uuid4().hex), key)
+
+    def sample(
+        self,
+        messages: str | Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int,
+        system_prompt: str | None = None,
+        key: str | None = None,
+        **options: Any,
+    ) -> Sampled:
+        """Ask the client's model."""
+        return self._one(Sample(messages, max_tokens, system_prompt, options), key)
+
+    async def asample(
+        self,
+        messages: str | Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int,
+        system_prompt: str | None = None,
+        key: str | None = None,
+        **options: Any,
+    ) -> Sampled:
+        """`sample` from an async tool."""
+        return await self._aone(Sample(messages, max_tokens, system_prompt, options), key)
+
+    def roots(self, *, key: str | None = None) -> tuple[Root, ...]:
+        """Ask which directories the client works in."""
+        return self._one(ListRoots(), key)
+
+    async def aroots(self, *, key: str | None = None) -> tuple[Root, ...]:
+        """`roots` from an async tool."""
+        return await self._aone(ListRoots(), key)
+
+    def _one(self, question: Question[Said], key: str | None) -> Said:
+        key = self._key(key)
+        said: Said = self._inputs.ask({key: question})[key]
+        return said
+
+    async def _aone(self, question: Question[Said], key: str | None) -> Said:
+        key = self._key(key)
+        said: Said = (await self._inputs.aask({key: question}))[key]
+        return said
+
+    def _key(self, key: str | None) -> str:
+        self._asked += 1
+        return f"input-{self._asked}" if key is None else key
 
     @property
     def cancelled(self) -> bool:

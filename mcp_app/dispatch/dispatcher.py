@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcp_app.catalog.definition import Tool
+from mcp_app.catalog.definition import Declaration
+from mcp_app.catalog.resources import Readable
 from mcp_app.dispatch import calls
+from mcp_app.dispatch.admission import target_of
 from mcp_app.dispatch.calls import Call, Ran
-from mcp_app.dispatch.handlers import HANDLERS, Answer, server_info
+from mcp_app.dispatch.handlers import HANDLERS, Answer, features, server_info
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
+from mcp_app.dispatch.listening import Listening
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol import messages, methods
 from mcp_app.protocol.errors import (
@@ -46,23 +49,22 @@ class Dispatcher:
         self.services = services
 
     def time_limit(self, parsed: messages.Message | messages.Batch) -> float:
-        """The least time limit, in seconds, of the tools that a body may come to call."""
+        """The least time limit, in seconds, of the functions that a body may come to call."""
         members = parsed.messages if isinstance(parsed, messages.Batch) else (parsed,)
         default: float = self.services.config.TOOL_TIMEOUT
-        limits = (tool.timeout for m in members if (tool := self._tool_of(m)) is not None)
+        limits = (found.timeout for m in members if (found := self._target(m)) is not None)
         return min((limit for limit in limits if limit is not None), default=default)
 
-    def _tool_of(self, message: messages.Message) -> Tool | None:
-        if not isinstance(message, messages.Request) or message.method != "tools/call":
+    def _target(self, message: messages.Message) -> Declaration | None:
+        if not isinstance(message, messages.Request):
             return None
-        name = (message.params or {}).get("name")
-        return self.services.server.get(name) if isinstance(name, str) else None
+        return target_of(message.method, message.params or {}, self.services.server)
 
-    def prepare(self, inbound: Inbound) -> Call | Reply:
-        """May it run? A call that is ready to, or the reply of what needs no tool. Never raises."""
+    def prepare(self, inbound: Inbound) -> Call | Listening | Reply:
+        """May it run? What is ready to run or to stay open, or the reply. Never raises."""
         try:
             answer = self._handle(inbound)
-            if isinstance(answer, Call):
+            if not isinstance(answer, Answer):
                 return answer
             inbound.record.outcome = Outcome.OK
             return self._complete(inbound, answer)
@@ -72,26 +74,33 @@ class Dispatcher:
             return self.break_off(inbound)
 
     def run(self, call: Call) -> Ran:
-        """Run a sync tool here and now. Never raises."""
+        """Run a sync function here and now. Never raises."""
         if call.refusal is not None:
             return Ran()
         return calls.run(call, self.services)
 
     async def arun(self, call: Call) -> Ran:
-        """Run an async tool on this event loop. Never raises."""
+        """Run an async function on this event loop. Never raises."""
         if call.refusal is not None:
             return Ran()
         return await calls.arun(call, self.services)
 
     def read(self, call: Call, ran: Ran) -> Ran:
-        """Read a lazy value of an async tool, where the database may be asked. Never raises."""
+        """Read a lazy value of an async function, where the database may be asked. Never raises."""
         return ran if call.refusal is not None else calls.read(call, ran)
 
     def finish(self, call: Call, ran: Ran) -> Reply:
         """The reply of a call that ran; its record is complete afterwards. Never raises."""
         try:
             result = calls.tell(call, ran, self.services)
-            return self._complete(call.inbound, Answer(result))
+            reply = self._complete(call.inbound, Answer(result), call)
+            limit = self.services.config.MAX_RESULT_BYTES
+            if len(reply.body) <= limit:
+                return reply
+            short = calls.tell_too_large(call, len(reply.body), limit)
+            return self._complete(call.inbound, Answer(short), call)
+        except ProtocolError as error:
+            return self.refuse(call.inbound, error)
         except Exception:
             return self.break_off(call.inbound)
 
@@ -112,45 +121,48 @@ class Dispatcher:
         error = internal_error(inbound.record)
         return refusal_reply(inbound.route, inbound.request.id, error)
 
-    def _handle(self, inbound: Inbound) -> Answer | Call:
+    def _handle(self, inbound: Inbound) -> Answer | Call | Listening:
         request, route = inbound.request, inbound.route
         method = methods.find(request.method, route.version.era)
+        if method.feature is not None and method.feature not in features(self.services):
+            raise MethodNotFound("Method not found")
         method.check(inbound.params)
         route.dialect.check_name(request, inbound.headers)
         return HANDLERS[method.name](inbound, self.services)
 
-    def _complete(self, inbound: Inbound, answer: Answer) -> Reply:
-        """The reply around a result, unless that would be larger than allowed."""
-        route = inbound.route
-        result = route.dialect.complete(
-            answer.result, server_info(self.services), self._caching(inbound)
+    def _complete(self, inbound: Inbound, answer: Answer, call: Call | None = None) -> Reply:
+        """The reply around a result."""
+        result = inbound.route.dialect.complete(
+            answer.result, server_info(self.services), self._caching(inbound, call)
         )
         body = messages.dumps(messages.result_response(inbound.request.id, result))
-        limit = self.services.config.MAX_RESULT_BYTES
-        if len(body) > limit and inbound.request.method == "tools/call":
-            return self._too_large(inbound, len(body), limit)
-        inbound.record.result_bytes = len(body)
+        if inbound.record.result_bytes is None:
+            inbound.record.result_bytes = len(body)
         return Reply(body, headers=answer.headers)
 
-    def _too_large(self, inbound: Inbound, size: int, limit: int) -> Reply:
-        record = inbound.record
-        record.result_bytes, record.outcome = size, Outcome.ERROR
-        record.error_text = f"the result has {size} bytes, more than {limit}"
-        text = f"The result is too large: {size} bytes of at most {limit}. Ask for less at a time."
-        result = inbound.route.dialect.complete(
-            calls.failed_result(text), server_info(self.services), None
-        )
-        return Reply(messages.dumps(messages.result_response(inbound.request.id, result)))
-
-    def _caching(self, inbound: Inbound) -> Caching | None:
-        """Hints for a cacheable method: private unless every tool is everybody's."""
+    def _caching(self, inbound: Inbound, call: Call | None) -> Caching | None:
+        """Hints for a cacheable method: private unless everything in it is everybody's."""
         method = methods.METHODS[inbound.request.method]
-        if not method.cacheable:
+        if not method.cacheable or inbound.record.outcome == Outcome.ASKED:
             return None
-        tools = self.services.server.tools.values()
-        shared = all(inbound.access.is_public(tool) for tool in tools)
+        if call is not None:
+            return _caching_of(call)
+        server = self.services.server
+        kinds = server.kinds() if method.feature is None else (method.feature,)
+        listed = (declared for kind in kinds for declared in server.listed(kind))
+        shared = all(map(inbound.access.is_public, listed))
         ttl = int(self.services.config.LIST_TTL_MS)
         return Caching(ttl, "public" if shared else "private")
+
+
+def _caching_of(call: Call) -> Caching:
+    """What a resource says of its contents; what depends on answers is for this once."""
+    resource, inbound = call.target, call.inbound
+    answered = {"inputResponses", "requestState"} & inbound.params.keys()
+    if answered or not isinstance(resource, Readable):
+        return Caching(0, "private")
+    shared = resource.cache_scope == "public" and inbound.access.is_public(resource)
+    return Caching(resource.ttl_ms, "public" if shared else "private")
 
 
 def internal_error(record: CallRecord) -> InternalError:

@@ -1,18 +1,22 @@
-"""One function a method: what each answers. `tools/call` alone leaves more to do."""
+"""One function a method: what each answers. A Call leaves more to do."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
 
-from mcp_app.catalog.definition import Tool
-from mcp_app.dispatch.calls import Call, admit
+from mcp_app.catalog.definition import Declaration
+from mcp_app.dispatch.admission import call_tool, get_prompt, read_resource
+from mcp_app.dispatch.calls import Call
+from mcp_app.dispatch.completion import NOTHING, complete
+from mcp_app.dispatch.listening import KINDS, Listening, can_read, listen
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol import cursor as cursors
 from mcp_app.protocol import headers as names
-from mcp_app.protocol.errors import InvalidParams
+from mcp_app.protocol.envelope import LOG_LEVELS
+from mcp_app.protocol.errors import InvalidParams, ResourceNotFound
 from mcp_app.protocol.handshake import read_initialize
 from mcp_app.protocol.versions import Era, ProtocolVersion, of_era
 
@@ -25,14 +29,17 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Handler = Callable[[Inbound, Services], Answer | Call]
+MOST_SUBSCRIPTIONS: Final = 1000
+"""Resources that one session may watch."""
+
+Handler = Callable[[Inbound, Services], Answer | Call | Listening]
 
 
 def discover(inbound: Inbound, services: Services) -> Answer:
     """`2026-07-28 server/discover`: every revision that is served, and what it offers."""
     result: dict[str, Any] = {
         "supportedVersions": [version.name for version in services.config.versions],
-        "capabilities": {"tools": {}, "logging": {}},
+        "capabilities": capabilities(inbound, services, inbound.route.version),
     }
     return Answer(result | _instructions(services))
 
@@ -44,7 +51,7 @@ def initialize(inbound: Inbound, services: Services) -> Answer:
     inbound.record.protocol_version = agreed.version.name
     result: dict[str, Any] = {
         "protocolVersion": agreed.version.name,
-        "capabilities": {"tools": {}},
+        "capabilities": capabilities(inbound, services, agreed.version),
         "serverInfo": _server_info(services, agreed.version),
     }
     result |= _instructions(services)
@@ -67,24 +74,108 @@ def ping(inbound: Inbound, services: Services) -> Answer:
 
 def list_tools(inbound: Inbound, services: Services) -> Answer:
     """`server/tools` Listing: what this caller may call, by name, a page at a time."""
-    tools = [tool for tool in services.server.tools.values() if may_use(tool, inbound)]
-    page, following = _page(tools, inbound, services)
+    return _listed("tools", services.server.tools.values(), inbound, services)
+
+
+def list_resources(inbound: Inbound, services: Services) -> Answer:
+    """`server/resources` Listing Resources, as `list_tools`, by URI."""
+    return _listed("resources", services.server.resources.values(), inbound, services)
+
+
+def list_templates(inbound: Inbound, services: Services) -> Answer:
+    """`server/resources` Resource Templates, as `list_tools`, by template."""
+    return _listed("resourceTemplates", services.server.templates.values(), inbound, services)
+
+
+def list_prompts(inbound: Inbound, services: Services) -> Answer:
+    """`server/prompts` Listing, as `list_tools`."""
+    return _listed("prompts", services.server.prompts.values(), inbound, services)
+
+
+def complete_argument(inbound: Inbound, services: Services) -> Answer | Call:
+    """`server/utilities/completion`: nothing where an argument has no completer."""
+    call = complete(inbound, services)
+    return Answer(NOTHING) if call is None else call
+
+
+def features(services: Services) -> frozenset[str]:
+    """What the server has to offer: its methods are served, and its capabilities announced.
+
+    Of resources, prompts and completions only what something was declared of.
+    """
+    offered = services.server.kinds() | {"tools"}
+    return offered | {"completions"} if services.server.completes else offered
+
+
+def capabilities(inbound: Inbound, services: Services, version: ProtocolVersion) -> dict[str, Any]:
+    """The `ServerCapabilities` of `version`, the same for every caller.
+
+    What needs a stream is announced where the door has them.
+    """
+    offered = features(services)
+    known = offered if version.completions else offered - {"completions"}
+    told: dict[str, dict[str, Any]] = {name: {} for name in sorted(known | {"logging"})}
+    if inbound.streams:
+        for kind in KINDS:
+            if kind in told:
+                told[kind]["listChanged"] = True
+        if "resources" in told:
+            told["resources"]["subscribe"] = True
+    return told
+
+
+def set_level(inbound: Inbound, services: Services) -> Answer:
+    """`2025-11-25 server/utilities/logging` Setting Log Level, for the session."""
+    level = inbound.params["level"]
+    if level not in LOG_LEVELS:
+        raise InvalidParams(f"The level must be one of {', '.join(LOG_LEVELS)}.")
+    _remember(inbound, services, log_level=level)
+    return Answer({})
+
+
+def subscribe(inbound: Inbound, services: Services) -> Answer:
+    """`2025-11-25 server/resources` Subscriptions, for the session."""
+    uri = inbound.params["uri"]
+    if not can_read(uri, inbound, services):
+        raise ResourceNotFound(uri)
+    known = inbound.session.subscriptions if inbound.session is not None else ()
+    if len(known) >= MOST_SUBSCRIPTIONS:
+        raise InvalidParams(f"A session may watch at most {MOST_SUBSCRIPTIONS} resources.")
+    _remember(inbound, services, subscriptions=sorted({*known, uri}))
+    return Answer({})
+
+
+def unsubscribe(inbound: Inbound, services: Services) -> Answer:
+    """The opposite; of what is not watched, too."""
+    known = inbound.session.subscriptions if inbound.session is not None else ()
+    _remember(inbound, services, subscriptions=sorted({*known} - {inbound.params["uri"]}))
+    return Answer({})
+
+
+def _remember(inbound: Inbound, services: Services, **changes: Any) -> None:
+    """Without sessions there is nothing to remember it by, and nothing to stream it on."""
+    if inbound.session is not None:
+        services.sessions.update(inbound.session.session_id, **changes)
+
+
+def _listed(
+    member: str, everything: Iterable[Declaration], inbound: Inbound, services: Services
+) -> Answer:
+    usable = [declared for declared in everything if inbound.may_use(declared)]
+    page, following = _page(usable, inbound, services)
     version = inbound.route.version
     result: dict[str, Any] = {
-        "tools": [orjson.Fragment(tool.definition_json(version)) for tool in page]
+        member: [orjson.Fragment(declared.definition_json(version)) for declared in page]
     }
     if following is not None:
         result["nextCursor"] = following
     return Answer(result)
 
 
-def may_use(tool: Tool, inbound: Inbound) -> bool:
-    """Whether the caller's list holds the tool: permitted to the user and within the token."""
-    return inbound.access.permits(tool) and not inbound.caller.lacks(tool.scopes)
-
-
-def _page(tools: list[Tool], inbound: Inbound, services: Services) -> tuple[list[Tool], str | None]:
-    """The tools after the request's cursor, and the cursor of the page after them."""
+def _page(
+    usable: list[Declaration], inbound: Inbound, services: Services
+) -> tuple[list[Declaration], str | None]:
+    """Those after the request's cursor, and the cursor of the page after them."""
     start = 0
     cursor = inbound.params.get("cursor")
     key = services.cursor_key()
@@ -93,12 +184,12 @@ def _page(tools: list[Tool], inbound: Inbound, services: Services) -> tuple[list
             after = cursors.read(cursor, purpose=inbound.request.method, key=key)
         except cursors.BadCursor as error:
             raise InvalidParams("The cursor is not valid; list again from the start.") from error
-        start = bisect_right(tools, after, key=lambda tool: tool.name)
+        start = bisect_right(usable, after, key=lambda declared: declared.key)
     size = services.config.PAGE_SIZE
-    page = tools[start : start + size]
-    if start + size >= len(tools):
+    page = usable[start : start + size]
+    if start + size >= len(usable):
         return page, None
-    return page, cursors.make(page[-1].name, purpose=inbound.request.method, key=key)
+    return page, cursors.make(page[-1].key, purpose=inbound.request.method, key=key)
 
 
 def _instructions(services: Services) -> dict[str, Any]:
@@ -128,6 +219,16 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "server/discover": discover,
     "initialize": initialize,
     "ping": ping,
+    "logging/setLevel": set_level,
+    "resources/subscribe": subscribe,
+    "resources/unsubscribe": unsubscribe,
+    "subscriptions/listen": listen,
     "tools/list": list_tools,
-    "tools/call": admit,
+    "tools/call": call_tool,
+    "resources/list": list_resources,
+    "resources/templates/list": list_templates,
+    "resources/read": read_resource,
+    "prompts/list": list_prompts,
+    "prompts/get": get_prompt,
+    "completion/complete": complete_argument,
 }

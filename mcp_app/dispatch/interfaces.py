@@ -41,6 +41,8 @@ class Outcome(StrEnum):
     THROTTLED = "throttled"
     CANCELLED = "cancelled"
     TIMEOUT = "timeout"
+    ASKED = "asked"
+    """The client was asked for input, and is to call again."""
     FAILED = "failed"
     """An exception nobody expected."""
 
@@ -110,6 +112,12 @@ class SessionState:
     client_name: str = ""
     client_version: str = ""
     capabilities: Mapping[str, Any] = field(default_factory=dict)
+    log_level: str = ""
+    """What `logging/setLevel` asked for; empty until it did."""
+    subscriptions: tuple[str, ...] = ()
+    """The resources whose updates the session wants to hear of."""
+    roots: tuple[Mapping[str, Any], ...] | None = None
+    """What the client last said of its roots; None where it has not, or they have changed."""
 
 
 class SessionStore(Protocol):
@@ -131,4 +139,8 @@ class SessionStore(Protocol):
 
     def end(self, session_id: str, caller: Caller) -> bool:
         """End the session; False when `find` would not have found it."""
+        ...
+
+    def update(self, session_id: str, **changes: Any) -> None:
+        """Remember `log_level`, `subscriptions` or `roots` of a session that was found before."""
         ...

@@ -6,9 +6,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from mcp_app.catalog.definition import Tool
+from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.dispatch.context import Caller, Cancellation, Outlet
+from mcp_app.dispatch.inputs import Inputs, StateSigner
 from mcp_app.dispatch.interfaces import CallRecord, SessionState, SessionStore
 from mcp_app.protocol.messages import Request
 from mcp_app.protocol.route import Route
@@ -18,20 +19,20 @@ from mcp_app.protocol.versions import ProtocolVersion
 class Access(Protocol):
     """What one caller may do, asked in the same words for lists and for calls."""
 
-    def permits(self, tool: Tool) -> bool:
-        """Whether the tool's permission classes admit the caller."""
+    def permits(self, declared: Declaration) -> bool:
+        """Whether its permission classes admit the caller."""
         ...
 
-    def retry_after(self, tool: Tool) -> float | None:
+    def retry_after(self, declared: Declaration) -> float | None:
         """Seconds until the next call is admitted; None when this one is, which then counts."""
         ...
 
-    def request_for(self, tool: Tool) -> Any:
-        """The DRF request that stands for a call of this tool."""
+    def request_for(self, declared: Declaration) -> Any:
+        """The DRF request that stands for a call of it."""
         ...
 
-    def is_public(self, tool: Tool) -> bool:
-        """Whether everybody may call the tool, so that a list holding it alone may be shared."""
+    def is_public(self, declared: Declaration) -> bool:
+        """Whether everybody may use it, so that a list holding it alone may be shared."""
         ...
 
 
@@ -58,13 +59,14 @@ class Services:
     server: MCPServer
     sessions: SessionStore
     config: Config
-    transaction: Callable[[Tool], AbstractContextManager[Any]]
-    """What a sync tool runs inside: a transaction, or nothing."""
-    promise: Callable[[Tool], AbstractContextManager[Any]]
-    """What every tool runs inside: it holds a `read_only` tool to its word."""
+    transaction: Callable[[Declaration], AbstractContextManager[Any]]
+    """What a sync function runs inside: a transaction, or nothing."""
+    promise: Callable[[Declaration], AbstractContextManager[Any]]
+    """What every function runs inside: it holds one that only reads to its word."""
     explain: Callable[[BaseException], str | None]
     """What an exception of the product's says to the model; None for one that must not speak."""
     cursor_key: Callable[[], bytes]
+    states: StateSigner
     challenge: Callable[[tuple[str, ...]], str]
     """The `WWW-Authenticate` value that asks for these scopes."""
 
@@ -81,12 +83,21 @@ class Inbound:
     session: SessionState | None
     record: CallRecord
     outlet: Outlet
+    inputs: Inputs
+    http_request: Callable[[], Any]
+    """Makes Django's request, for another look at what the caller may do."""
+    streams: bool = False
+    """Whether the door can keep an answer open."""
     cancellation: Cancellation = field(default_factory=Cancellation)
     _answered: threading.Lock = field(default_factory=threading.Lock)
 
     def claim(self) -> bool:
         """Whether the asker may answer: True once, for a run's end or its time limit."""
         return self._answered.acquire(blocking=False)
+
+    def may_use(self, declared: Declaration) -> bool:
+        """Whether the caller's lists hold it: permitted to the user and within the token."""
+        return self.access.permits(declared) and not self.caller.lacks(declared.scopes)
 
     @property
     def params(self) -> Mapping[str, Any]:

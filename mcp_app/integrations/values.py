@@ -12,16 +12,18 @@ from django.db.models import Model, QuerySet
 from django.http import Http404
 from django.utils.functional import Promise
 from rest_framework.exceptions import APIException
+from rest_framework.exceptions import NotFound as DRFNotFound
 
 from mcp_app.catalog.encoding import register_encoder
-from mcp_app.catalog.errors import Unencodable
+from mcp_app.catalog.errors import Unencodable, register_missing
 from mcp_app.work.read_only import ReadOnlyViolation
 
 _NOT_FOUND: Final = "Not found."
 
 
 def register() -> None:
-    """Teach the one encoder what Django's own types are."""
+    """Teach the catalogue what Django's own types and exceptions are."""
+    register_missing(Http404, ObjectDoesNotExist, DRFNotFound)
     register_encoder(Promise, str)
     register_encoder(QuerySet, list)
     register_encoder(Model, _refuse_model)

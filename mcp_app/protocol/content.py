@@ -36,6 +36,23 @@ def text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": well_formed(text)}
 
 
+def resource_contents(
+    uri: str,
+    text: str | None,
+    blob: bytes | bytearray | memoryview | str | None,
+    mime_type: str | None,
+) -> dict[str, Any]:
+    """`TextResourceContents` or `BlobResourceContents`, whichever of the two is given."""
+    contents: dict[str, Any] = {"uri": uri}
+    if mime_type is not None:
+        contents["mimeType"] = mime_type
+    if text is not None:
+        contents["text"] = well_formed(text)
+    if blob is not None:
+        contents["blob"] = encoded(blob)
+    return contents
+
+
 class ContentBlock:
     """What the blocks have in common: each can write itself for one revision."""
 
@@ -140,13 +157,7 @@ class EmbeddedResource(ContentBlock):
 
     def as_dict(self, version: ProtocolVersion) -> dict[str, Any]:
         """An embedded resource block."""
-        resource: dict[str, Any] = {"uri": self.uri}
-        if self.mime_type is not None:
-            resource["mimeType"] = self.mime_type
-        if self.text is not None:
-            resource["text"] = well_formed(self.text)
-        if self.blob is not None:
-            resource["blob"] = encoded(self.blob)
+        resource = resource_contents(self.uri, self.text, self.blob, self.mime_type)
         block = {"type": "resource", "resource": resource}
         return block | _common(version, self.annotations, self.meta)
 
@@ -159,10 +170,18 @@ def _common(
 ) -> dict[str, Any]:
     """`annotations` and `_meta`, as far as `version` knows them."""
     common: dict[str, Any] = {}
-    if annotations:
-        # `lastModified` and a block's `_meta` arrived in the same revision.
-        kept = {k: v for k, v in annotations.items() if version.item_meta or k != "lastModified"}
+    if kept := kept_annotations(version, annotations):
         common["annotations"] = kept
     if meta and version.item_meta:
         common["_meta"] = dict(meta)
     return common
+
+
+def kept_annotations(version: ProtocolVersion, annotations: Annotations | None) -> dict[str, Any]:
+    """What `version` knows of `annotations`."""
+    # `lastModified` and a block's `_meta` arrived in the same revision.
+    return {
+        name: value
+        for name, value in (annotations or {}).items()
+        if version.item_meta or name != "lastModified"
+    }

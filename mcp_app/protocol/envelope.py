@@ -4,7 +4,7 @@
 Validation. `open_envelope` is a ladder: the first rung that fails is the answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp_app.protocol import headers as names
@@ -23,6 +23,7 @@ VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
+SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 SERVER_KEY: Final = "io.modelcontextprotocol/serverInfo"
 
 LOG_LEVELS: Final = (
@@ -67,7 +68,7 @@ class ModernDialect:
         """What 2026-07-28 asks for, else the error's own."""
         return error.status if error.modern_status is None else error.modern_status
 
-    def undeclared(self, capabilities: Sequence[str]) -> ProtocolError:
+    def undeclared(self, capabilities: Mapping[str, Any]) -> ProtocolError:
         """An error that names them, so that the client may declare them and try again."""
         return MissingCapability(capabilities)
 

@@ -5,7 +5,7 @@ specification leaves to HTTP (401, 403, 429 …) use the status itself as the co
 outside the reserved range -32768 to -32000.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 PARSE_ERROR: Final = -32700
@@ -14,6 +14,8 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 HEADER_MISMATCH: Final = -32020
+RESOURCE_NOT_FOUND: Final = -32002
+"""2025-11-25 and earlier; 2026-07-28 must not send it."""
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
@@ -26,6 +28,8 @@ class ProtocolError(Exception):
     """The HTTP status where the era has no word of its own on it."""
     modern_status: ClassVar[int | None] = None
     """The HTTP status that 2026-07-28 asks for, where it differs."""
+    legacy_code: ClassVar[int | None] = None
+    """The code of 2025-11-25 and earlier, where it differs."""
 
     def __init__(self, message: str, *, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -33,9 +37,12 @@ class ProtocolError(Exception):
         self.data = data
         self.headers: dict[str, str] = {}
 
-    def to_error(self) -> dict[str, Any]:
-        """The `error` member of a JSON-RPC error response."""
-        error: dict[str, Any] = {"code": self.code, "message": self.message}
+    def to_error(self, code: int | None = None) -> dict[str, Any]:
+        """The `error` member of a JSON-RPC error response, under `code` if that is another."""
+        error: dict[str, Any] = {
+            "code": self.code if code is None else code,
+            "message": self.message,
+        }
         if self.data is not None:
             error["data"] = dict(self.data)
         return error
@@ -73,6 +80,24 @@ class UnknownTool(InvalidParams):
     """No tool of that name for this caller: hidden and absent read the same."""
 
 
+class UnknownPrompt(InvalidParams):
+    """No prompt of that name for this caller: hidden and absent read the same."""
+
+
+class ResourceNotFound(InvalidParams):
+    """Nothing at that URI for this caller: hidden and absent read the same."""
+
+    legacy_code = RESOURCE_NOT_FOUND
+
+    def __init__(self, uri: str, reason: str = "") -> None:
+        told = f"Resource not found: {reason}" if reason else "Resource not found"
+        super().__init__(told, data={"uri": uri})
+
+
+class Failed(ProtocolError):
+    """A resource, a prompt or a completer has failed. The message was meant for the caller."""
+
+
 class InternalError(ProtocolError):
     """The server failed outside a tool. Says nothing but the correlation id."""
 
@@ -92,10 +117,8 @@ class MissingCapability(ProtocolError):
     code = MISSING_CAPABILITY
     status = 400
 
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(
-            _undeclared(names), data={"requiredCapabilities": {name: {} for name in names}}
-        )
+    def __init__(self, required: Mapping[str, Any]) -> None:
+        super().__init__(_undeclared(required), data={"requiredCapabilities": dict(required)})
 
 
 class CapabilityNotNegotiated(ProtocolError):
@@ -103,11 +126,11 @@ class CapabilityNotNegotiated(ProtocolError):
 
     code = INVALID_REQUEST
 
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(_undeclared(names))
+    def __init__(self, required: Mapping[str, Any]) -> None:
+        super().__init__(_undeclared(required))
 
 
-def _undeclared(names: Sequence[str]) -> str:
+def _undeclared(names: Mapping[str, Any]) -> str:
     return f"This request needs a client capability that was not declared: {', '.join(names)}"
 
 

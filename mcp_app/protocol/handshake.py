@@ -3,7 +3,7 @@
 `2025-11-25 basic/lifecycle` and `basic/transports`, and the same pages of the three before it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -32,13 +32,13 @@ class LegacyDialect:
 
     def failure(self, request_id: RequestId | None, error: ProtocolError) -> dict[str, Any]:
         """An error response; `id` is null where none could be read (JSON-RPC 2.0 section 5)."""
-        return {"jsonrpc": "2.0", "id": request_id, "error": error.to_error()}
+        return {"jsonrpc": "2.0", "id": request_id, "error": error.to_error(error.legacy_code)}
 
     def status(self, error: ProtocolError) -> int:
         """The error's own: 200 for what JSON-RPC alone reports."""
         return error.status
 
-    def undeclared(self, capabilities: Sequence[str]) -> ProtocolError:
+    def undeclared(self, capabilities: Mapping[str, Any]) -> ProtocolError:
         """An ordinary JSON-RPC error: the client declares its capabilities once, at the start."""
         return CapabilityNotNegotiated(capabilities)
 
@@ -118,6 +118,8 @@ def later_route(
     session_version: str | None,
     client: Client,
     capabilities: Mapping[str, Any],
+    *,
+    log_level: str = "",
 ) -> Route:
     """The route of a request after the handshake: the session's revision, else the header's."""
     agreed = BY_NAME.get(session_version or "")
@@ -127,6 +129,7 @@ def later_route(
         dialect=DIALECT,
         client=client,
         capabilities=capabilities,
+        log_level=log_level or None,
         progress_token=_progress_token(request),
     )
 

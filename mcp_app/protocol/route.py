@@ -3,7 +3,7 @@
 Behind the door the eras differ only in the `Dialect` object that a route carries.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -60,7 +60,7 @@ class Dialect(Protocol):
         """The HTTP status of an error response."""
         ...
 
-    def undeclared(self, capabilities: Sequence[str]) -> ProtocolError:
+    def undeclared(self, capabilities: Mapping[str, Any]) -> ProtocolError:
         """What to say of client capabilities that a request needs and the client has not."""
         ...
 

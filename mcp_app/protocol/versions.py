@@ -29,6 +29,8 @@ class ProtocolVersion:
     """`2025-03-26 basic/index` Batching: receiving is a MUST there and gone afterwards."""
     annotations: bool = False
     audio: bool = False
+    completions: bool = False
+    """The capability; 2024-11-05 has the method only."""
     progress_messages: bool = False
     titles: bool = False
     output_schema: bool = False
@@ -37,6 +39,11 @@ class ProtocolVersion:
     item_meta: bool = False
     """`_meta` on a definition or content block."""
     icons: bool = False
+    url_elicitation: bool = False
+    elicitation_ids: bool = False
+    """URL elicitations are named; 2025-11-25 alone."""
+    priming_events: bool = False
+    """A stream opens with an event that only has an id (2025-11-25 alone)."""
     version_header: bool = False
     """`MCP-Protocol-Version` exists from 2025-06-18 on."""
 
@@ -51,6 +58,7 @@ V_2025_03_26: Final = ProtocolVersion(
     batches=True,
     annotations=True,
     audio=True,
+    completions=True,
     progress_messages=True,
 )
 V_2025_06_18: Final = ProtocolVersion(
@@ -58,6 +66,7 @@ V_2025_06_18: Final = ProtocolVersion(
     Era.LEGACY,
     annotations=True,
     audio=True,
+    completions=True,
     progress_messages=True,
     titles=True,
     output_schema=True,
@@ -70,12 +79,16 @@ V_2025_11_25: Final = ProtocolVersion(
     Era.LEGACY,
     annotations=True,
     audio=True,
+    completions=True,
     progress_messages=True,
     titles=True,
     output_schema=True,
     resource_links=True,
     item_meta=True,
     icons=True,
+    url_elicitation=True,
+    elicitation_ids=True,
+    priming_events=True,
     version_header=True,
 )
 V_2026_07_28: Final = ProtocolVersion(
@@ -83,12 +96,14 @@ V_2026_07_28: Final = ProtocolVersion(
     Era.MODERN,
     annotations=True,
     audio=True,
+    completions=True,
     progress_messages=True,
     titles=True,
     output_schema=True,
     resource_links=True,
     item_meta=True,
     icons=True,
+    url_elicitation=True,
     version_header=True,
 )
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from django.db import DatabaseError, connections
 from django.db.backends.signals import connection_created
 
-from mcp_app.catalog.definition import Tool
+from mcp_app.catalog.definition import Declaration
 
 _promised: Final[ContextVar[str | None]] = ContextVar("mcp_app_read_only_tool", default=None)
 
@@ -52,7 +52,7 @@ class ReadOnlyViolation(Exception):
 
 
 @contextmanager
-def promised(tool: Tool) -> Iterator[None]:
+def promised(tool: Declaration) -> Iterator[None]:
     """Hold `tool` to its `read_only` for the length of the block."""
     if not tool.read_only:
         yield

@@ -1,4 +1,4 @@
-"""What a sync tool runs inside: its own transaction where the project asks for one."""
+"""What a sync function runs inside: its own transaction where the project asks for one."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db import connections, transaction
 
-from mcp_app.catalog.definition import Tool
+from mcp_app.catalog.definition import Declaration
 from mcp_app.conf import settings
 
 _NO_DATABASE: Final = "django.db.backends.dummy"
@@ -14,14 +14,14 @@ _NO_DATABASE: Final = "django.db.backends.dummy"
 
 
 @contextmanager
-def around(tool: Tool) -> Iterator[None]:
+def around(declared: Declaration) -> Iterator[None]:
     """`atomic()` on each database that calls for it.
 
-    The tool's own `atomic=` decides; else `MCP_APP["ATOMIC"]`; else each database's
+    Its own `atomic=` decides; else `MCP_APP["ATOMIC"]`; else each database's
     ATOMIC_REQUESTS, as for a view. The call event is never inside. A transaction that the caller
-    already holds, as a test does, is not broken by a tool that fails.
+    already holds, as a test does, is not broken by a call that fails.
     """
-    wanted = tool.atomic if tool.atomic is not None else settings.ATOMIC
+    wanted = declared.atomic if declared.atomic is not None else settings.ATOMIC
     with ExitStack() as stack:
         for alias in connections:
             if _applies(alias, wanted):

@@ -46,7 +46,8 @@ def test_every_error_has_the_code_and_status_of_its_era(
     assert set(told) == every_class() - left_out - hosts
     for kind, answer in told.items():
         status = kind.modern_status if modern and kind.modern_status else kind.status
-        assert (answer.status, answer.error["code"]) == (status, kind.code), kind
+        code = kind.code if modern or kind.legacy_code is None else kind.legacy_code
+        assert (answer.status, answer.error["code"]) == (status, code), kind
 
 
 @pytest.mark.usefixtures("narrow")
@@ -85,7 +86,7 @@ def test_the_errors_that_a_client_acts_on_say_how(
     assert scoped.error["data"] == {"requiredScopes": ["rooms:write"]}
     assert 'scope="rooms:write"' in scoped.headers["www-authenticate"]
     assert told[errors.Unauthenticated].headers["www-authenticate"].startswith("Bearer")
-    assert told[errors.MethodNotAllowed].headers["allow"] == "POST, DELETE"
+    assert told[errors.MethodNotAllowed].headers["allow"].startswith("POST, DELETE")
 
 
 # --- client capabilities -------------------------------------------------------------------------

@@ -385,10 +385,10 @@ def test_a_name_of_the_wrong_type_is_a_wrong_parameter(
 def test_what_is_not_offered_is_an_unknown_method(make_client: MakeClient, version: str) -> None:
     client = ready(make_client(version))
     for method, params in (
-        ("resources/read", {"uri": "file:///nowhere"}),
-        ("resources/list", {}),
-        ("prompts/get", {"name": "nope"}),
-        ("completion/complete", {}),
+        ("tasks/get", {"taskId": "nope"}),
+        ("tasks/list", {}),
+        ("roots/list", {}),
+        ("sampling/createMessage", {}),
     ):
         answer = client.request(method, params)
         assert answer.status == (404 if version == MODERN else 200), method

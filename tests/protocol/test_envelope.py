@@ -262,7 +262,7 @@ def test_statuses_are_those_of_the_modern_era() -> None:
     assert DIALECT.status(errors.InvalidParams("")) == 400
     assert DIALECT.status(errors.UnknownTool("")) == 400
     assert DIALECT.status(errors.InternalError("")) == 500
-    missing = DIALECT.undeclared(["sampling"])
+    missing = DIALECT.undeclared({"sampling": {}})
     assert (missing.code, DIALECT.status(missing)) == (-32021, 400)
     assert missing.data == {"requiredCapabilities": {"sampling": {}}}
 

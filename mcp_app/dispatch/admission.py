@@ -1,0 +1,220 @@
+"""May it run? Gate by gate, the same for tools, resources, prompts and completion.
+
+Visible, in scope, within limits, well addressed; then the arguments are bound, and there is a Call.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from mcp_app.catalog.definition import Declaration
+from mcp_app.catalog.errors import ArgumentsInvalid
+from mcp_app.catalog.prompts import Prompt
+from mcp_app.catalog.registry import MCPServer
+from mcp_app.catalog.resources import Readable
+from mcp_app.dispatch.calls import Call, Manner
+from mcp_app.dispatch.context import Context
+from mcp_app.dispatch.inputs import Binding
+from mcp_app.dispatch.interfaces import Decision, Outcome
+from mcp_app.dispatch.manners import CALLING, PROMPTING, READING
+from mcp_app.dispatch.services import Inbound, Services
+from mcp_app.protocol.errors import (
+    InsufficientScope,
+    InvalidParams,
+    ProtocolError,
+    ResourceNotFound,
+    Throttled,
+    UnknownPrompt,
+    UnknownTool,
+)
+
+Declared = TypeVar("Declared", bound=Declaration)
+
+
+def call_tool(inbound: Inbound, services: Services) -> Call:
+    """`server/tools` Calling.
+
+    Raises:
+        UnknownTool: there is no such tool for this caller.
+        InsufficientScope: the user may, the token may not.
+        Throttled: not so soon.
+        MissingCapability: the client did not declare what the tool needs of it; older revisions
+            have another error for it.
+        HeaderMismatch: a mirrored argument and its header disagree.
+    """
+    record, name = inbound.record, inbound.params["name"]
+    record.tool, record.arguments = name, inbound.params.get("arguments") or {}
+    unknown = UnknownTool(f"Unknown tool: {_shortened(name)}")
+    tool = let_in(services.server.get(name), inbound, services, unknown)
+    for path, header in tool.arguments.headers.items():
+        inbound.route.dialect.check_parameter(header, _at(path, record.arguments), inbound.headers)
+    try:
+        bound = _bound(tool, inbound, services)
+    except ArgumentsInvalid as error:
+        return Call(tool, {}, inbound, CALLING, refusal=str(error))
+    return call_of(tool, bound, inbound, services, CALLING)
+
+
+def read_resource(inbound: Inbound, services: Services) -> Call:
+    """`server/resources` Reading: of a template's resource, the URI says the arguments.
+
+    Raises:
+        ResourceNotFound: there is no such resource for this caller.
+        InsufficientScope, Throttled, MissingCapability: as for a tool.
+    """
+    record, uri = inbound.record, inbound.params["uri"]
+    record.tool = uri
+    found, values = services.server.find_resource(uri) or (None, {})
+    record.arguments = values
+    if found is not None and found.sensitive & values.keys():
+        record.tool = found.key
+    resource: Readable = let_in(found, inbound, services, ResourceNotFound(uri))
+    try:
+        bound = _bound(resource, inbound, services)
+    except ArgumentsInvalid as error:
+        record.outcome = Outcome.INVALID
+        raise ResourceNotFound(uri, str(error)) from None
+    return call_of(resource, bound, inbound, services, READING)
+
+
+def get_prompt(inbound: Inbound, services: Services) -> Call:
+    """`server/prompts` Getting.
+
+    Raises:
+        UnknownPrompt: there is no such prompt for this caller.
+        InvalidParams: the arguments do not fit.
+        InsufficientScope, Throttled, MissingCapability: as for a tool.
+    """
+    record, name = inbound.record, inbound.params["name"]
+    record.tool, record.arguments = name, inbound.params.get("arguments") or {}
+    unknown = UnknownPrompt(f"Unknown prompt: {_shortened(name)}")
+    prompt: Prompt = let_in(services.server.prompts.get(name), inbound, services, unknown)
+    try:
+        bound = _bound(prompt, inbound, services)
+    except ArgumentsInvalid as error:
+        record.outcome = Outcome.INVALID
+        raise InvalidParams(str(error)) from None
+    return call_of(prompt, bound, inbound, services, PROMPTING)
+
+
+def target_of(method: str, params: Mapping[str, Any], server: MCPServer) -> Declaration | None:
+    """What a request would run, whoever asks; None where that is nothing or not known yet."""
+    name, uri = params.get("name"), params.get("uri")
+    if method == "tools/call" and isinstance(name, str):
+        return server.get(name)
+    if method == "prompts/get" and isinstance(name, str):
+        return server.prompts.get(name)
+    if method == "resources/read" and isinstance(uri, str):
+        found = server.find_resource(uri)
+        return found[0] if found is not None else None
+    return None
+
+
+# --- the gates -------------------------------------------------------------------------------
+
+
+def let_in(
+    found: Declared | None, inbound: Inbound, services: Services, unknown: ProtocolError
+) -> Declared:
+    """`found`, where this caller may use it now; `unknown` is raised where it is not to be seen."""
+    declared = _visible(found, inbound, unknown)
+    inbound.record.sensitive = declared.sensitive
+    _check_scopes(declared, inbound, services)
+    _check_throttles(declared, inbound)
+    inbound.record.decision = Decision.ALLOW
+    _check_capabilities(declared, inbound)
+    return declared
+
+
+def _visible(found: Declared | None, inbound: Inbound, unknown: ProtocolError) -> Declared:
+    if found is not None and inbound.access.permits(found):
+        return found
+    record = inbound.record
+    record.outcome = Outcome.UNKNOWN if found is None else Outcome.DENIED
+    record.decision = Decision.DENY
+    if found is not None:
+        # Such a caller may guess at names; what the arguments hold is only known to the target.
+        record.sensitive = found.sensitive
+        record.error_text = "permission classes refused"
+    raise unknown
+
+
+def _check_scopes(declared: Declaration, inbound: Inbound, services: Services) -> None:
+    missing = inbound.caller.lacks(declared.scopes)
+    if missing:
+        inbound.record.outcome = Outcome.DENIED
+        inbound.record.decision = Decision.DENY
+        inbound.record.error_text = f"token lacks the scopes {' '.join(missing)}"
+        raise InsufficientScope(declared.scopes, challenge=services.challenge(declared.scopes))
+
+
+def _check_throttles(declared: Declaration, inbound: Inbound) -> None:
+    seconds = inbound.access.retry_after(declared)
+    if seconds is not None:
+        inbound.record.outcome = Outcome.THROTTLED
+        inbound.record.decision = Decision.DENY
+        raise Throttled(max(1, math.ceil(seconds)))
+
+
+def _check_capabilities(declared: Declaration, inbound: Inbound) -> None:
+    offered = inbound.route.capabilities
+    # The schema has an object for each capability; a null is none.
+    missing: dict[str, dict[str, Any]] = {
+        name: {} for name in declared.client_capabilities if offered.get(name) is None
+    }
+    if missing:
+        raise inbound.route.dialect.undeclared(missing)
+
+
+# --- arguments -------------------------------------------------------------------------------
+
+
+def _bound(declared: Declaration, inbound: Inbound, services: Services) -> dict[str, Any]:
+    lenient = services.config.LENIENT_ARGUMENTS
+    return declared.arguments.bind(inbound.record.arguments or {}, lenient=lenient)
+
+
+def call_of(
+    declared: Declaration,
+    bound: dict[str, Any],
+    inbound: Inbound,
+    services: Services,
+    manner: Manner,
+) -> Call:
+    inbound.inputs.prepare(_binding(declared, inbound))
+    limit = declared.timeout if declared.timeout is not None else services.config.TOOL_TIMEOUT
+    context = _context(declared, inbound)
+    if declared.arguments.context_name is not None:
+        bound[declared.arguments.context_name] = context
+    return Call(declared, bound, inbound, manner, time_limit=limit, context=context)
+
+
+def _context(declared: Declaration, inbound: Inbound) -> Context:
+    return Context(
+        caller=inbound.caller,
+        tool_name=declared.name,
+        route=inbound.route,
+        session=inbound.session,
+        request=lambda: inbound.access.request_for(declared),
+        outlet=inbound.outlet,
+        cancellation=inbound.cancellation,
+        correlation_id=inbound.record.correlation_id,
+        inputs=inbound.inputs,
+    )
+
+
+def _binding(declared: Declaration, inbound: Inbound) -> Binding:
+    caller = inbound.caller
+    principal = f"{caller.user.pk}:{getattr(caller.auth, 'pk', '')}"
+    arguments = inbound.record.arguments
+    return Binding.of(principal, inbound.request.method, declared.key, arguments)
+
+
+def _at(path: tuple[str, ...], arguments: Any) -> Any:
+    for name in path:
+        arguments = arguments.get(name) if isinstance(arguments, Mapping) else None
+    return arguments
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 128 else f"{name[:128]}…"

@@ -1,0 +1,186 @@
+"""How a running call asks its client for input: the author's call is one, the ways are two.
+
+In the modern era the call ends with what it needs and is made again with the answers
+(`2026-07-28 basic/patterns/mrtr`); in the handshake's era the question travels on the call's own
+stream while the call waits. Which of the two an inbound message has is decided with its route.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import orjson
+
+from mcp_app.catalog.inputs import AnswerInvalid, Question
+from mcp_app.protocol.errors import InvalidParams, MissingCapability
+from mcp_app.protocol.versions import ProtocolVersion
+
+Questions = Mapping[str, Question[Any]]
+
+
+class Inputs(Protocol):
+    """Asks questions on behalf of one call."""
+
+    def prepare(self, binding: "Binding") -> None:
+        """Read what the request brought along; once, before the call runs.
+
+        Raises:
+            InvalidParams: it was not made here for this very request.
+        """
+        ...
+
+    def ask(self, questions: Questions) -> dict[str, Any]:
+        """The answers, by key. Blocks, or ends the call with InputRequired."""
+        ...
+
+    async def aask(self, questions: Questions) -> dict[str, Any]:
+        """The same from async code."""
+        ...
+
+    def sealed(self, required: "InputRequired") -> dict[str, Any]:
+        """The result of a call that ended with InputRequired."""
+        ...
+
+
+class InputRequired(BaseException):
+    """Ends a call that needs answers first. Not an Exception: a tool's own handlers let it pass."""
+
+    def __init__(self, requests: dict[str, dict[str, Any]], carried: dict[str, Any]) -> None:
+        super().__init__(", ".join(requests))
+        self.requests = requests
+        """What to ask, by key."""
+        self.carried = carried
+        """Answers of this and earlier rounds, as they came."""
+
+
+class CannotAsk(Exception):
+    """There is no way to reach this client's user from here. Its text may be shown."""
+
+
+class StateInvalid(Exception):
+    """A `requestState` that was not made here, for this request, just now."""
+
+
+class StateSigner(Protocol):
+    """Seals what travels through the client (`mrtr` Server Requirements)."""
+
+    def seal(self, payload: Mapping[str, Any]) -> str:
+        """`payload` as text that nobody can change. It expires."""
+        ...
+
+    def open(self, text: str) -> Mapping[str, Any]:
+        """The payload of a sealed text, for the first time it is opened.
+
+        Raises:
+            StateInvalid: changed, expired, or opened before.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a state belongs to: nobody else's request, and no other one."""
+
+    principal: str
+    method: str
+    digest: str
+
+    @classmethod
+    def of(cls, principal: str, method: str, target: str, arguments: Any) -> "Binding":
+        """For a request's salient parameters."""
+        salient = orjson.dumps([target, arguments], option=orjson.OPT_SORT_KEYS)
+        return cls(principal, method, hashlib.sha256(salient).hexdigest())
+
+    def as_dict(self) -> dict[str, str]:
+        """For sealing."""
+        return {"p": self.principal, "m": self.method, "d": self.digest}
+
+
+@dataclass(slots=True)
+class RetriedInputs:
+    """The modern way: answers come with the next attempt, and earlier ones in the state."""
+
+    signer: StateSigner
+    version: ProtocolVersion
+    capabilities: Mapping[str, Any]
+    responses: Mapping[str, Any]
+    """`params.inputResponses`, as sent."""
+    state: str | None
+    _binding: Binding | None = None
+    _answers: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        signer: StateSigner,
+        version: ProtocolVersion,
+        capabilities: Mapping[str, Any],
+        params: Mapping[str, Any],
+    ) -> "RetriedInputs":
+        """From a request's params.
+
+        Raises:
+            InvalidParams: they are of the wrong type.
+        """
+        responses, state = params.get("inputResponses"), params.get("requestState")
+        if responses is not None and not isinstance(responses, dict):
+            raise InvalidParams("The parameter 'inputResponses' must be an object.")
+        if state is not None and not isinstance(state, str):
+            raise InvalidParams("The parameter 'requestState' must be a string.")
+        return cls(signer, version, capabilities, responses or {}, state)
+
+    def prepare(self, binding: Binding) -> None:
+        """Open the state, if there is one; its answers count as those of this attempt."""
+        self._binding = binding
+        if self.state is None:
+            return
+        try:
+            payload = self.signer.open(self.state)
+            if {key: payload.get(key) for key in ("p", "m", "d")} != binding.as_dict():
+                raise StateInvalid
+        except StateInvalid:
+            raise InvalidParams("The requestState is not valid; begin the request again.") from None
+        self._answers = dict(payload.get("a", {}))
+
+    def ask(self, questions: Questions) -> dict[str, Any]:
+        """Every answer, or none: what is missing is asked for together."""
+        self._check_capabilities(questions)
+        read: dict[str, Any] = {}
+        wanted: dict[str, dict[str, Any]] = {}
+        for key, question in questions.items():
+            try:
+                read[key] = self._read(key, question)
+            except (KeyError, AnswerInvalid):
+                wanted[key] = {"method": question.method, "params": question.params(self.version)}
+        if wanted:
+            raise InputRequired(wanted, {k: v for k, v in self._answers.items() if k not in wanted})
+        return read
+
+    async def aask(self, questions: Questions) -> dict[str, Any]:
+        """Nothing to wait for."""
+        return self.ask(questions)
+
+    def sealed(self, required: InputRequired) -> dict[str, Any]:
+        """The InputRequiredResult."""
+        assert self._binding is not None, "prepared before anything runs"
+        payload = {**self._binding.as_dict(), "a": required.carried}
+        return {
+            "resultType": "input_required",
+            "inputRequests": required.requests,
+            "requestState": self.signer.seal(payload),
+        }
+
+    def _read(self, key: str, question: Question[Any]) -> Any:
+        raw = self.responses[key] if key in self.responses else self._answers[key]
+        answer = question.read(raw)
+        self._answers[key] = raw
+        return answer
+
+    def _check_capabilities(self, questions: Questions) -> None:
+        required: dict[str, Any] = {}
+        for question in questions.values():
+            for name, detail in question.missing(self.capabilities).items():
+                required[name] = {**required.get(name, {}), **detail}
+        if required:
+            raise MissingCapability(required)

@@ -1,0 +1,99 @@
+"""Change notices: what a caller asked to hear of, and what of it concerns them.
+
+`2026-07-28 basic/patterns/subscriptions`; in the handshake's era `notifications/*/list_changed`
+and `resources/updated` on the session's own stream.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_app.dispatch.services import Inbound, Services
+from mcp_app.protocol.errors import InvalidParams, MethodNotFound
+
+FILTERS: Final[Mapping[str, str]] = {
+    "toolsListChanged": "tools",
+    "promptsListChanged": "prompts",
+    "resourcesListChanged": "resources",
+}
+KINDS: Final = tuple(FILTERS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """What a stream tells of."""
+
+    kinds: frozenset[str] = frozenset()
+    """Which lists."""
+    uris: frozenset[str] = frozenset()
+    """Which resources."""
+
+    def as_filter(self) -> dict[str, Any]:
+        """In the words of the acknowledgement."""
+        told: dict[str, Any] = {name: True for name, kind in FILTERS.items() if kind in self.kinds}
+        return told | ({"resourceSubscriptions": sorted(self.uris)} if self.uris else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """Whose stream it is, so that it ends with the credential."""
+
+    user_id: Any
+    token_id: int | None
+    session_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A `subscriptions/listen` request that was let in: it stays open."""
+
+    inbound: Inbound
+    interest: Interest
+    fingerprints: Mapping[str, str]
+    """Its lists as the caller has them now."""
+
+
+def listen(inbound: Inbound, services: Services) -> Listening:
+    """Let a subscription in, with the part of its filter that can be honoured.
+
+    Raises:
+        MethodNotFound: this door does not stream.
+        InvalidParams: the filter is malformed.
+    """
+    if not inbound.streams:
+        raise MethodNotFound("Method not found")
+    wanted = inbound.params["notifications"]
+    offered = services.server.kinds()
+    kinds = {kind for name, kind in FILTERS.items() if _flag(wanted, name) and kind in offered}
+    uris = wanted.get("resourceSubscriptions") or []
+    if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
+        raise InvalidParams("resourceSubscriptions must be a list of URIs.")
+    readable = {uri for uri in uris if can_read(uri, inbound, services)}
+    interest = Interest(frozenset(kinds), frozenset(readable))
+    known = {kind: fingerprint(kind, inbound, services) for kind in kinds}
+    return Listening(inbound, interest, known)
+
+
+def _flag(wanted: Mapping[str, Any], name: str) -> bool:
+    value = wanted.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise InvalidParams(f"{name} must be true or false.")
+    return bool(value)
+
+
+def can_read(uri: str, inbound: Inbound, services: Services) -> bool:
+    """Whether the caller may read the resource, and so hear of its updates."""
+    found = services.server.find_resource(uri)
+    return found is not None and inbound.may_use(found[0])
+
+
+def fingerprint(kind: str, inbound: Inbound, services: Services) -> str:
+    """A digest of a list as this caller sees it: the same as long as their list is."""
+    digest = hashlib.sha256()
+    version = inbound.route.version
+    for declared in services.server.listed(kind):
+        if inbound.may_use(declared):
+            digest.update(declared.definition_json(version))
+            digest.update(b"\0")
+    return digest.hexdigest()
