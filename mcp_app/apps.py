@@ -17,10 +17,12 @@ class MCPAppConfig(AppConfig):
         """Refuse wrong settings, wire what listens, find the tools."""
         from mcp_app import checks, conf  # models must be loaded first
         from mcp_app.integrations import values
+        from mcp_app.transports import changes
         from mcp_app.work import read_only
 
         conf.validate()
         values.register()
         read_only.install()
         autodiscover_modules("mcp")
+        changes.connect()
         checks.report()

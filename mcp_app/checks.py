@@ -1,4 +1,4 @@
-"""System checks: what is wrong with the settings and with declared tools, before the first call.
+"""System checks: what is wrong with the settings and with declarations, before the first call.
 
 Ids of declarations are those of `catalog.problems`.
 """
@@ -6,6 +6,8 @@ Ids of declarations are those of `catalog.problems`.
 import logging
 from typing import Any, Final
 
+from channels.layers import InMemoryChannelLayer, get_channel_layer
+from django.conf import settings as django_settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
@@ -17,12 +19,12 @@ logger: Final = logging.getLogger("mcp_app")
 
 
 def report() -> None:
-    """At start-up: log each tool that was left out, and stop for a scope that nobody can hold.
+    """At start-up: log what was left out, and stop for a scope that nobody can hold.
 
     Servers do not run system checks, and neither fault should wait for the first call.
 
     Raises:
-        ImproperlyConfigured: a tool needs an undeclared scope.
+        ImproperlyConfigured: something needs an undeclared scope.
     """
     for problem in default_server.problems:
         logger.error("%s %s (mcp_app.%s)", problem.message, problem.hint, problem.id)
@@ -44,8 +46,8 @@ def check_setting_names(**kwargs: Any) -> list[CheckMessage]:
 
 
 @register(TAG)
-def check_tools(**kwargs: Any) -> list[CheckMessage]:
-    """A tool that was left out, and why."""
+def check_declarations(**kwargs: Any) -> list[CheckMessage]:
+    """A declaration that was left out, and why."""
     return [
         Error(problem.message, hint=problem.hint, id=f"mcp_app.{problem.id}")
         for problem in default_server.problems
@@ -57,13 +59,31 @@ def check_scopes(**kwargs: Any) -> list[CheckMessage]:
     """`mcp_app.E002`: a scope that no token can be given keeps everybody out."""
     return [
         Error(
-            f"Tool {tool.name!r} of {tool.module} needs {scope!r}, a scope that is not declared.",
+            f"{declared.noun.capitalize()} {declared.key!r} of {declared.module} needs {scope!r},"
+            " a scope that is not declared.",
             hint=f"Add it to MCP_APP['SCOPES'], with a description: {{{scope!r}: '…'}}.",
             id="mcp_app.E002",
         )
-        for tool in default_server.tools.values()
-        for scope in tool.scopes
+        for kind in default_server.kinds()
+        for declared in default_server.listed(kind)
+        for scope in declared.scopes
         if scope not in settings.SCOPES
+    ]
+
+
+@register(TAG, deploy=True)
+def check_channel_layer(**kwargs: Any) -> list[CheckMessage]:
+    """`mcp_app.W002`: without a shared layer, processes that stream do not hear each other."""
+    layer = get_channel_layer()
+    streams = getattr(django_settings, "ASGI_APPLICATION", None)
+    if not streams or not (layer is None or isinstance(layer, InMemoryChannelLayer)):
+        return []
+    return [
+        Warning(
+            "Streams are served without a channel layer that several processes share.",
+            hint="With more than one process, set CHANNEL_LAYERS to channels_redis.",
+            id="mcp_app.W002",
+        )
     ]
 
 

@@ -9,7 +9,7 @@ tools in worker threads, which see no open transaction: wrap such tests in `inli
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -153,13 +153,54 @@ class MCPClient:
         """Call a tool."""
         return self.request("tools/call", {"name": name, "arguments": arguments or {}}, **options)
 
+    def read(self, uri: str, **options: Any) -> Answer:
+        """Read a resource."""
+        return self.request("resources/read", {"uri": uri}, **options)
+
+    def prompt(
+        self, name: str, arguments: Mapping[str, str] | None = None, **options: Any
+    ) -> Answer:
+        """Get a prompt."""
+        return self.request("prompts/get", {"name": name, "arguments": arguments or {}}, **options)
+
+    def complete(
+        self,
+        ref: str,
+        argument: str,
+        value: str = "",
+        arguments: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Answer:
+        """Complete an argument of the prompt or, where `ref` has a colon, the template `ref`."""
+        kind = {"type": "ref/resource", "uri": ref} if ":" in ref else _prompt_ref(ref)
+        params: dict[str, Any] = {"ref": kind, "argument": {"name": argument, "value": value}}
+        if arguments is not None:
+            params["context"] = {"arguments": dict(arguments)}
+        return self.request("completion/complete", params, **options)
+
     def tools(self) -> list[dict[str, Any]]:
         """Every tool that this caller sees, page after page."""
+        return self.pages("tools/list", "tools")
+
+    def resources(self) -> list[dict[str, Any]]:
+        """Every resource, as `tools`."""
+        return self.pages("resources/list", "resources")
+
+    def templates(self) -> list[dict[str, Any]]:
+        """Every resource template, as `tools`."""
+        return self.pages("resources/templates/list", "resourceTemplates")
+
+    def prompts(self) -> list[dict[str, Any]]:
+        """Every prompt, as `tools`."""
+        return self.pages("prompts/list", "prompts")
+
+    def pages(self, method: str, member: str) -> list[dict[str, Any]]:
+        """What a list method has under `member`, page after page."""
         found: list[dict[str, Any]] = []
         cursor: dict[str, Any] = {}
         while True:
-            page = self.request("tools/list", cursor).result
-            found += page["tools"]
+            page = self.request(method, cursor).result
+            found += page[member]
             if "nextCursor" not in page:
                 return found
             cursor = {"cursor": page["nextCursor"]}
@@ -261,7 +302,7 @@ class MCPClient:
             method, self.path, body, content_type=kind, headers=headers
         )
         if response.streaming:
-            content = b"".join([chunk async for chunk in response])
+            content = b"".join([chunk async for chunk in _read(response, method)])
         else:
             content = response.content
         return Answer(response.status_code, _lower(response.headers), content)
@@ -270,14 +311,19 @@ class MCPClient:
         sent: list[dict[str, Any]] = []
         unsent = [{"type": "http.request", "body": body}]
 
+        begun = asyncio.Event()
+
         async def receive() -> dict[str, Any]:
             if unsent:
                 return unsent.pop()
-            await asyncio.Event().wait()
-            raise AssertionError
+            await begun.wait()
+            return {"type": "http.disconnect"}
 
         async def send(message: Any) -> None:
             sent.append(message)
+            # A stream that stays open is left once it has begun.
+            if method == "GET" and message["type"] == "http.response.body":
+                begun.set()
 
         await self._application(_scope(method, self.path, headers), receive, send)
         start, *chunks = sent
@@ -291,6 +337,13 @@ def inline_workers() -> Iterator[None]:
     configured = {**getattr(django_settings, "MCP_APP", {}), "WORKERS": 0}
     with override_settings(MCP_APP=configured):
         yield
+
+
+async def _read(response: Any, method: str) -> AsyncIterator[bytes]:
+    async for chunk in response:
+        yield chunk
+        if method == "GET":
+            return
 
 
 def _scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
@@ -308,6 +361,10 @@ def _scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, Any]
     }
 
 
+def _prompt_ref(name: str) -> dict[str, str]:
+    return {"type": "ref/prompt", "name": name}
+
+
 def _events(body: bytes) -> list[Any]:
     blocks = body.decode().split("\n\n")
     data = [
@@ -316,7 +373,8 @@ def _events(body: bytes) -> list[Any]:
         for line in block.split("\n")
         if line.startswith("data: ")
     ]
-    return [json.loads(text) for text in data]
+    # An event with no data only says where a stream can be resumed.
+    return [json.loads(text) for text in data if text]
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:

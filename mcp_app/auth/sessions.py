@@ -63,6 +63,10 @@ class DatabaseSessions:
         now = timezone.now()
         return bool(_live(session_id, caller, now).update(ended_at=now))
 
+    def update(self, session_id: str, **changes: Any) -> None:
+        """Write what `dispatch.interfaces.SessionStore.update` names."""
+        Session.objects.filter(key=session_id, ended_at__isnull=True).update(**changes)
+
 
 def _live(session_id: str, caller: Caller, now: datetime) -> QuerySet[Session]:
     # What could not be one of our ids never reaches SQL: a NUL would be an error there.
@@ -106,6 +110,9 @@ def _state(session: Session) -> SessionState:
         client_name=session.client_name,
         client_version=session.client_version,
         capabilities=session.capabilities,
+        log_level=session.log_level,
+        subscriptions=tuple(session.subscriptions),
+        roots=tuple(session.roots) if session.roots is not None else None,
     )
 
 

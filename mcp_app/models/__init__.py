@@ -2,6 +2,7 @@
 
 from mcp_app.models.events import CallDecision, CallEvent, CallOutcome
 from mcp_app.models.sessions import Session
+from mcp_app.models.streams import SpentState, StreamEvent
 from mcp_app.models.tokens import Token, TokenQuerySet, TokenSecret, TokenStatus
 
 __all__ = [
@@ -9,6 +10,8 @@ __all__ = [
     "CallEvent",
     "CallOutcome",
     "Session",
+    "SpentState",
+    "StreamEvent",
     "Token",
     "TokenQuerySet",
     "TokenSecret",

@@ -30,6 +30,7 @@ class CallOutcome(models.TextChoices):
     THROTTLED = "throttled", _("Throttled")
     CANCELLED = "cancelled", _("Cancelled")
     TIMEOUT = "timeout", _("Timed out")
+    ASKED = "asked", _("Asked for input")
     FAILED = "failed", _("Failed")
 
 

@@ -5,33 +5,36 @@ call two. Waiting for a commit happens here, on the loop, never in a lane.
 """
 
 import asyncio
+import math
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from mcp_app.catalog.definition import Kind
 from mcp_app.conf import settings
 from mcp_app.dispatch.calls import Call, Ran
 from mcp_app.dispatch.context import Cancelled, Outlet, Silence, TimeLimitReached
 from mcp_app.dispatch.dispatcher import Dispatcher, Reply
+from mcp_app.dispatch.interfaces import Outcome
+from mcp_app.dispatch.listening import Listening
 from mcp_app.dispatch.services import Inbound
-from mcp_app.protocol import messages, sse
+from mcp_app.protocol.errors import Throttled
+from mcp_app.transports.bus import Subscription, bus
+from mcp_app.transports.call_stream import CallStream, Opening, keep
 from mcp_app.transports.exchange import Entered, Exchange, Refused
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
+from mcp_app.transports.listening import get_stream, listen_stream
+from mcp_app.transports.outlets import Notifications
+from mcp_app.transports.postbox import hear_cancellation
 from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
+from mcp_app.transports.watch import watch
 from mcp_app.work.lanes import READ, WRITE, Lane, Place, beside_sync_code
 
-_running: Final[set[asyncio.Task[Any]]] = set()
-"""Calls whose client may be gone already: a legacy call goes on without one, and so does an async
-tool that will not be cancelled."""
-
-
-Step = Call | Reply | None
-"""How far a hop came: to a call that goes on elsewhere, to its reply, or nowhere yet."""
+Step = Call | Reply | Listening | None
+"""How far a hop came: to a call that goes on elsewhere, to its reply, to a stream, or nowhere."""
 
 _LOOK: Final = 1.0
 """Seconds, at most, between looks at a hop whose tool has not started its clock."""
@@ -39,48 +42,6 @@ _GRACE: Final = 1.0
 """Seconds that an async tool has to clean up after it was cancelled; then it is forgotten."""
 _SLACK: Final = 0.01
 """Seconds that a look comes after a deadline, lest it come just before."""
-
-
-class Notifications:
-    """An outlet that a stream reads. `emit` may be called from any thread."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._waiting: deque[bytes] = deque()
-        self._stirred = asyncio.Event()
-
-    def emit(self, message: Mapping[str, Any]) -> None:
-        """Queue one notification; order is kept."""
-        self._loop.call_soon_threadsafe(self._put, messages.dumps(message))
-
-    def _put(self, data: bytes) -> None:
-        self._waiting.append(data)
-        self._stirred.set()
-
-    def wake(self, _: object = None) -> None:
-        """End a `wait` although nothing was emitted."""
-        self._stirred.set()
-
-    def take(self) -> list[bytes]:
-        """What was emitted since the last time."""
-        self._stirred.clear()
-        taken = list(self._waiting)
-        self._waiting.clear()
-        return taken
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing waits to be sent."""
-        return not self._waiting
-
-    async def wait(self, seconds: float) -> bool:
-        """Until something is emitted or `wake` is called; False after `seconds` of silence."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._stirred.wait()
-        except TimeoutError:
-            return False
-        return True
 
 
 class Conversation:
@@ -95,7 +56,7 @@ class Conversation:
         outlet: Outlet = Silence()
         if incoming.streams and accepts.events:
             outlet = self._notifications = Notifications(asyncio.get_running_loop())
-        self._is_delete = incoming.method == "DELETE"
+        self._method = incoming.method
         self._exchange = Exchange(dispatcher, incoming, accepts, body, outlet)
         self._shortest_limit = min(dispatcher.time_limit(self._exchange.parsed), _LOOK)
         self._hung_up = False
@@ -103,24 +64,34 @@ class Conversation:
         self._inbound: Inbound | None = None
         self._call: Call | None = None
         self._tool_task: asyncio.Task[Ran] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._cancellations: dict[int, Subscription] = {}
 
     async def answer(self) -> HttpReply | HttpStream:
         """The whole answer, or a stream once the call has something to tell before its end."""
+        bus.listen()
         work = asyncio.create_task(self._work())
-        _running.add(work)
-        work.add_done_callback(_running.discard)
+        keep(work)
         notifications = self._notifications
         try:
             if notifications is None:
-                return worded(await asyncio.shield(work), self._accepts)
+                return self._opened(await asyncio.shield(work))
             work.add_done_callback(notifications.wake)
             await notifications.wait(settings.KEEP_ALIVE)
         except asyncio.CancelledError:
             self.hang_up()
             raise
         if work.done() and notifications.is_empty:
-            return worded(work.result(), self._accepts)
-        return HttpStream(self._events(work, notifications))
+            return self._opened(work.result())
+        stream = CallStream(
+            work, notifications, self._inbound, hang_up=self.hang_up, stop=self.stop
+        )
+        return HttpStream(stream.chunks())
+
+    def _opened(self, result: Opening) -> HttpReply | HttpStream:
+        if isinstance(result, HttpReply):
+            return worded(result, self._accepts)
+        return HttpStream(result)
 
     def hang_up(self) -> None:
         """The client is gone. Where the era says so, that cancels the call."""
@@ -128,53 +99,52 @@ class Conversation:
         if self._inbound is not None:
             self._cancel_if_unwanted(self._inbound)
 
+    def stop(self) -> None:
+        """End the call whatever the era: its credential is no longer good. From any thread."""
+        if self._inbound is not None:
+            self._cancel(self._inbound)
+
     def _cancel_if_unwanted(self, inbound: Inbound) -> None:
         if self._hung_up and inbound.route.dialect.cancels_on_disconnect:
-            inbound.cancellation.cancel()
-            if self._tool_task is not None:
-                self._tool_task.cancel()
+            self._cancel(inbound)
 
-    # --- streaming ---------------------------------------------------------------------------
+    def _cancel(self, inbound: Inbound) -> None:
+        """Stop a call. From any thread."""
+        inbound.cancellation.cancel()
+        self._loop.call_soon_threadsafe(self._cancel_task)
 
-    async def _events(
-        self, work: asyncio.Task[HttpReply], notifications: Notifications
-    ) -> AsyncIterator[bytes]:
-        """Notifications as they come, comments in between, the one response, the end."""
-        try:
-            while True:
-                for data in notifications.take():
-                    yield sse.event(data)
-                if work.done() and notifications.is_empty:
-                    break
-                if not await notifications.wait(settings.KEEP_ALIVE):
-                    yield sse.COMMENT
-            yield sse.event(work.result().body)
-        finally:
-            if not work.done():
-                self.hang_up()
+    def _cancel_task(self) -> None:
+        if self._tool_task is not None:
+            self._tool_task.cancel()
 
     # --- working -----------------------------------------------------------------------------
 
-    async def _work(self) -> HttpReply:
-        if self._is_delete:
+    async def _work(self) -> Opening:
+        if self._method == "DELETE":
             return await self._end_session()
+        if self._method == "GET":
+            return await self._session_stream()
         step = await self._hop(READ, self._enter)
         replies = []
         for item in self._entered.items:
             if isinstance(item, Refused):
                 await _committed(conclude(item.record, ""))
                 replies.append(item.reply)
+            elif isinstance(step, Listening):
+                return await self._subscription(step)
             else:
-                replies.append(await self._reply(item, step))
+                reply = await self._reply(item, step)
+                replies += [] if reply is None else [reply]
                 step = None
         return combine(replies, is_batch=self._entered.is_batch)
 
     async def _end_session(self) -> HttpReply:
         ended = await READ.run(self._exchange.end_session)
-        if not isinstance(ended, Refused):
-            return ended
-        await _committed(conclude(ended.record, ""))
-        return as_http(ended.reply)
+        return await self._refusal(ended) if isinstance(ended, Refused) else ended
+
+    async def _refusal(self, refused: Refused) -> HttpReply:
+        await _committed(conclude(refused.record, ""))
+        return as_http(refused.reply)
 
     def _enter(self) -> Step:
         """In a lane: recognise, route and, for a lone message, go as far as one hop reaches."""
@@ -185,9 +155,12 @@ class Conversation:
     def _advance(self, inbound: Inbound) -> Step:
         """In a lane: prepare, and run what may run here. None if the loop answered meanwhile."""
         self._inbound = inbound
+        heard = hear_cancellation(inbound, partial(self._cancel, inbound))
+        if heard is not None:
+            self._cancellations[id(inbound)] = heard
         self._cancel_if_unwanted(inbound)
         prepared = self._dispatcher.prepare(inbound)
-        if isinstance(prepared, Reply):
+        if not isinstance(prepared, Call):
             return prepared
         self._call = prepared
         if prepared.refusal is None and (_is_async(prepared) or not prepared.tool.read_only):
@@ -201,15 +174,37 @@ class Conversation:
         ran = self._dispatcher.read(call, ran)
         return self._dispatcher.finish(call, ran) if call.claim() else None
 
-    async def _reply(self, inbound: Inbound, step: Step) -> Reply:
+    async def _reply(self, inbound: Inbound, step: Step) -> Reply | None:
+        """The reply to one message; None where its client has cancelled it."""
         if step is None:
             # The deadline of a batch's last call is not the next one's.
             self._inbound = self._call = None
             step = await self._hop(READ, partial(self._advance, inbound))
         reply = await self._finish(step) if isinstance(step, Call) else step
-        assert reply is not None, "a hop whose answer the loop gave is not awaited"
+        assert isinstance(reply, Reply), "a hop whose answer the loop gave is not awaited"
+        self._hear_no_more(inbound)
         await _committed(conclude(inbound.record, inbound.request.method))
-        return reply
+        return None if inbound.record.outcome == Outcome.CANCELLED else reply
+
+    def _hear_no_more(self, inbound: Inbound) -> None:
+        heard = self._cancellations.pop(id(inbound), None)
+        if heard is not None:
+            heard.close()
+
+    async def _subscription(self, listening: Listening) -> Opening:
+        inbound = listening.inbound
+        if not watch.is_full_for(inbound.caller.user.pk):
+            return listen_stream(listening, self._dispatcher.services)
+        reply = self._dispatcher.refuse(inbound, Throttled(math.ceil(settings.KEEP_ALIVE)))
+        await _committed(conclude(inbound.record, inbound.request.method))
+        return as_http(reply)
+
+    async def _session_stream(self) -> Opening:
+        """GET: a handshake session's own stream, or the rest of one that broke off."""
+        opened = await READ.run(self._exchange.open_stream)
+        if isinstance(opened, Refused):
+            return await self._refusal(opened)
+        return get_stream(opened, self._dispatcher.services)
 
     async def _finish(self, call: Call) -> Reply | None:
         """Run what one hop could not: an async tool here, one that writes in its own lane."""
@@ -227,8 +222,7 @@ class Conversation:
     async def _run_async(self, call: Call) -> Ran:
         job = partial(self._dispatcher.arun, call)
         task = self._tool_task = asyncio.create_task(beside_sync_code(job))
-        _running.add(task)
-        task.add_done_callback(_running.discard)
+        keep(task)
         self._cancel_if_unwanted(call.inbound)
         assert call.time_limit is not None, "a call that runs has a time limit"
         try:

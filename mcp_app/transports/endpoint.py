@@ -11,6 +11,7 @@ from asgiref.sync import async_to_sync
 from django.conf import settings as django_settings
 
 from mcp_app.auth.sessions import DatabaseSessions
+from mcp_app.auth.states import SignedStates
 from mcp_app.catalog.definition import Kind
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
@@ -50,6 +51,7 @@ class Endpoint:
                 explain=explain,
                 cursor_key=_cursor_key,
                 challenge=scope_challenge,
+                states=SignedStates(),
             )
         )
 
@@ -64,7 +66,7 @@ class Endpoint:
             if incoming.method == "POST":
                 gates.check_declared_size(incoming)
                 gates.check_media_type(incoming)
-                gates.negotiate(incoming)
+            gates.negotiate(incoming)
         except ProtocolError as error:
             return refused(incoming.headers, error)
         return None
@@ -76,7 +78,7 @@ class Endpoint:
         if incoming.method == "DELETE":
             return self._ended(exchange.end_session())
         entered = exchange.enter()
-        replies = [self._reply(item) for item in entered.items]
+        replies = [self.reply(item) for item in entered.items]
         return worded(combine(replies, is_batch=entered.is_batch), accepts)
 
     def converse(self, incoming: Incoming, body: bytes) -> Conversation:
@@ -84,14 +86,16 @@ class Endpoint:
         return Conversation(self.dispatcher, incoming, gates.negotiate(incoming), body)
 
     def _ended(self, item: HttpReply | Refused) -> HttpReply:
-        return as_http(self._reply(item)) if isinstance(item, Refused) else item
+        return as_http(self.reply(item)) if isinstance(item, Refused) else item
 
-    def _reply(self, item: Inbound | Refused) -> Reply:
+    def reply(self, item: Inbound | Refused) -> Reply:
+        """Answer one message in this thread; its event is committed when this returns."""
         if isinstance(item, Refused):
             _wait(conclude(item.record, ""))
             return item.reply
         prepared = self.dispatcher.prepare(item)
         reply = self._run(prepared) if isinstance(prepared, Call) else prepared
+        assert isinstance(reply, Reply), "nothing listens where nothing streams"
         _wait(conclude(item.record, item.request.method))
         return reply
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mcp_app.access.checks import CallerAccess
-from mcp_app.dispatch.context import Caller, Outlet
+from mcp_app.dispatch.context import Caller, Cancellation, Outlet
 from mcp_app.dispatch.dispatcher import (
     Dispatcher,
     Reply,
@@ -18,7 +18,9 @@ from mcp_app.dispatch.dispatcher import (
     note_refusal,
     refusal_reply,
 )
+from mcp_app.dispatch.inputs import Inputs, RetriedInputs
 from mcp_app.dispatch.interfaces import CallRecord, SessionState
+from mcp_app.dispatch.listening import fingerprint
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol import door, envelope, handshake
 from mcp_app.protocol import headers as names
@@ -37,12 +39,17 @@ from mcp_app.protocol.messages import (
     Response,
     parse,
 )
+from mcp_app.protocol.methods import RECORDED
 from mcp_app.protocol.route import Client, Route
 from mcp_app.protocol.versions import Era, ProtocolVersion, of_era
+from mcp_app.transports.asking import InputUnavailable, StreamInputs
+from mcp_app.transports.bus import bus
 from mcp_app.transports.callers import identify
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.incoming import HttpReply, Incoming
-from mcp_app.transports.replies import RECORDED
+from mcp_app.transports.listening import SessionStream
+from mcp_app.transports.postbox import deliver, session_topic
+from mcp_app.transports.replay import NotResumable, find_position
 
 _ONE_AT_A_TIME: Final = "This revision takes one message at a time."
 
@@ -84,6 +91,7 @@ class Exchange:
         incoming.request.META["CONTENT_LENGTH"] = str(len(body))
         self.accepts = accepts
         self.outlet = outlet
+        self.streams = incoming.streams and accepts.events
         self.parsed = parse(body)
         self._versions: tuple[ProtocolVersion, ...] = dispatcher.services.config.versions
 
@@ -117,7 +125,13 @@ class Exchange:
         route = envelope.open_envelope(message, self.incoming.headers, self._versions)
         if isinstance(route, ProtocolError):
             return self._refused(self._modern_route(), record, message.id, route)
-        return self._inbound(message, route, caller, None, record)
+        params = message.params or {}
+        try:
+            states = self.dispatcher.services.states
+            inputs = RetriedInputs.of(states, route.version, route.capabilities, params)
+        except ProtocolError as error:
+            return self._refused(route, record, message.id, error)
+        return self._inbound(message, route, caller, None, record, inputs=inputs)
 
     def _enter_legacy(self, message: Message, caller: Caller, record: CallRecord) -> Item | None:
         served = of_era(self._versions, Era.LEGACY)
@@ -128,7 +142,7 @@ class Exchange:
             return self._refused(self._modern_route(), record, _id_of(message), error)
         if isinstance(message, Request) and message.method == "initialize":
             route = handshake.opening_route(served)
-            return self._inbound(message, route, caller, None, record)
+            return self._inbound(message, route, caller, None, record, inputs=InputUnavailable())
         named = handshake.check_version_header(self.incoming.headers, served)
         session = self._session(message, caller)
         return self._later(message, caller, record, self._later_route(message, named, session))
@@ -145,6 +159,7 @@ class Exchange:
             return self._inbound(message, route, caller, session, record)
         if isinstance(message, Malformed):
             return self._refused(route, record, message.id, message.error)
+        deliver(message, session, self.dispatcher.services.sessions)
         return None
 
     def _enter_batch(self, batch: Batch, caller: Caller, record: CallRecord) -> Entered:
@@ -208,7 +223,14 @@ class Exchange:
                 named = handshake.assumed_version(of_era(self._versions, Era.LEGACY))
             return handshake.later_route(request, named, None, Client(), {}), None
         client = Client(session.client_name, session.client_version)
-        route = handshake.later_route(request, named, session.version, client, session.capabilities)
+        route = handshake.later_route(
+            request,
+            named,
+            session.version,
+            client,
+            session.capabilities,
+            log_level=session.log_level,
+        )
         return route, session
 
     # --- ending a session --------------------------------------------------------------------
@@ -224,11 +246,46 @@ class Exchange:
                 raise InvalidRequest("Name the session to end in Mcp-Session-Id.")
             if not self.dispatcher.services.sessions.end(session_id, caller):
                 raise SessionNotFound("No such session.")
+            bus.publish(session_topic(session_id), {"ended": True})
         except ProtocolError as error:
             return self._refused(route, record, None, error)
         except Exception:
             return self._broken(route, record)
         return HttpReply(204)
+
+    # --- a session's own stream --------------------------------------------------------------
+
+    def open_stream(self) -> Refused | SessionStream:
+        """GET: whose stream, and from where (`2025-11-25 basic/transports` Listening)."""
+        record, route = self._record(None), self._provisional_route()
+        record.method = self.incoming.method
+        try:
+            caller = identify(self.incoming, record)
+            served = of_era(self._versions, Era.LEGACY)
+            named = handshake.check_version_header(self.incoming.headers, served)
+            session = self._session(None, caller)
+            routed, _ = self._later_route(None, named, session)
+            return self._stream(routed, caller, session, record)
+        except ProtocolError as error:
+            return self._refused(route, record, None, error)
+        except Exception:
+            return self._broken(route, record)
+
+    def _stream(
+        self, route: Route, caller: Caller, session: SessionState | None, record: CallRecord
+    ) -> SessionStream:
+        assert session is not None, "the gate lets no GET in without a session"
+        request = Request(0, "GET")
+        inbound = self._inbound(request, route, caller, session, record, inputs=InputUnavailable())
+        last_event_id = self.incoming.headers.get(names.LAST_EVENT_ID)
+        if last_event_id is not None:
+            try:
+                return SessionStream(inbound, find_position(session.session_id, last_event_id))
+            except NotResumable:
+                raise InvalidRequest("No stream of this session can be resumed there.") from None
+        services = self.dispatcher.services
+        known = {kind: fingerprint(kind, inbound, services) for kind in services.server.kinds()}
+        return SessionStream(inbound, fingerprints=known)
 
     # --- building blocks ---------------------------------------------------------------------
 
@@ -239,11 +296,14 @@ class Exchange:
         caller: Caller,
         session: SessionState | None,
         record: CallRecord,
+        *,
+        inputs: Inputs | None = None,
     ) -> Inbound:
         record.protocol_version = route.version.name
         record.client_name, record.client_version = route.client.name, route.client.version
         record.session_id = session.session_id if session is not None else ""
         access = CallerAccess(caller, lambda: self.incoming.request)
+        cancellation = Cancellation()
         return Inbound(
             request=request,
             route=route,
@@ -253,6 +313,20 @@ class Exchange:
             session=session,
             record=record,
             outlet=self.outlet,
+            inputs=inputs or self._asking(route, session, cancellation),
+            http_request=lambda: self.incoming.request,
+            streams=self.streams,
+            cancellation=cancellation,
+        )
+
+    def _asking(
+        self, route: Route, session: SessionState | None, cancellation: Cancellation
+    ) -> Inputs:
+        """How a call of a session reaches its client: on the stream that answers it."""
+        if session is None or not self.streams:
+            return InputUnavailable()
+        return StreamInputs(
+            session.session_id, route.version, route.capabilities, self.outlet, cancellation
         )
 
     def _record(self, message: Message | None) -> CallRecord:

@@ -17,6 +17,7 @@ from mcp_app.protocol.errors import (
     PayloadTooLarge,
     UnsupportedMediaType,
 )
+from mcp_app.protocol.headers import SESSION_ID
 from mcp_app.protocol.versions import Era, of_era
 from mcp_app.transports.incoming import EVENT_STREAM, JSON, Incoming
 
@@ -30,12 +31,20 @@ class Accepts:
 
     json: bool
     events: bool
+    prefers_events: bool = False
+    """Whether a whole answer is better sent as an event, too."""
 
 
 def check_method(incoming: Incoming) -> None:
-    """POST always; DELETE where there are sessions to end; never a GET, which would hang."""
-    sessions = settings.LEGACY_SESSIONS and of_era(settings.versions, Era.LEGACY)
-    allowed = ["POST", "DELETE"] if sessions else ["POST"]
+    """POST always; DELETE where there are sessions; GET for a session's own stream alone.
+
+    A GET that could not stream would only keep a client, or a worker, waiting.
+    """
+    allowed = ["POST"]
+    if settings.LEGACY_SESSIONS and of_era(settings.versions, Era.LEGACY):
+        allowed.append("DELETE")
+        if incoming.streams and SESSION_ID in incoming.headers:
+            allowed.append("GET")
     if incoming.method not in allowed:
         raise MethodNotAllowed(", ".join(allowed))
 
@@ -126,10 +135,15 @@ def negotiate(incoming: Incoming) -> Accepts:
     if not header or incoming.method == "DELETE":
         return Accepts(json=True, events=True)
     ranges = dict(_media_range(part) for part in header.split(","))
-    accepts = Accepts(json=_weight(ranges, JSON) > 0, events=_weight(ranges, EVENT_STREAM) > 0)
-    if not accepts.json and not accepts.events:
+    json, events = _weight(ranges, JSON), _weight(ranges, EVENT_STREAM)
+    if incoming.method == "GET":
+        json = 0.0
+    if not json and not events:
         raise NotAcceptable("Accept application/json, text/event-stream, or both.")
-    return accepts
+    # Where the weights tie, the client's order is the best hint there is.
+    named_first = next((kind for kind in ranges if kind in (JSON, EVENT_STREAM)), JSON)
+    prefers = events > json or (events == json and named_first == EVENT_STREAM)
+    return Accepts(json > 0, events > 0, prefers)
 
 
 def _media_range(part: str) -> tuple[str, float]:

@@ -10,12 +10,10 @@ from mcp_app.dispatch.dispatcher import Reply
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol import sse
+from mcp_app.protocol.methods import RECORDED
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.incoming import EVENT_STREAM, HttpReply
 from mcp_app.transports.recording import recorder
-
-RECORDED: Final = frozenset({"tools/call"})
-"""Methods whose every answer is an event; of the others only refusals are."""
 
 ACCEPTED: Final = HttpReply(202)
 
@@ -47,11 +45,11 @@ def as_http(reply: Reply) -> HttpReply:
 
 
 def worded(reply: HttpReply, accepts: Accepts) -> HttpReply:
-    """`reply` as a stream of one event where the client takes no JSON.
+    """`reply` as a stream of one event where the client would rather have that than JSON.
 
     A refusal is JSON whatever is accepted: nobody could read why otherwise.
     """
-    if accepts.json or reply.status != 200 or not reply.body:
+    if not accepts.prefers_events or reply.status != 200 or not reply.body:
         return reply
     return replace(reply, body=sse.event(reply.body), content_type=EVENT_STREAM)
 

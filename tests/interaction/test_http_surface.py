@@ -97,7 +97,7 @@ ACCEPTED = {
     "": BOTH,
     "*/*": BOTH,
     "application/json, text/event-stream": BOTH,
-    "application/*;q=0.9, text/event-stream": BOTH,
+    "application/*;q=0.9, text/event-stream": EVENTS_ONLY,
     "APPLICATION/JSON, Text/Event-Stream": BOTH,
     "application/json": JSON_ONLY,
     "application/*": JSON_ONLY,
@@ -246,7 +246,7 @@ def test_a_notification_needs_a_credential_as_any_message_does(make_client: Make
 def refusals(client: MCPClient) -> dict[str, Answer]:
     """One answer for each thing that can be wrong with a request."""
     return {
-        "method": client.send("GET", b"", {}),
+        "method": client.send("PUT", b"", {}),
         "path of a method": client.request("foo/bar"),
         "not JSON": client.post(b"{"),
         "not a message": client.post(b"[]"),

@@ -62,13 +62,24 @@ class Line:
         return int(self.sent[0]["status"])
 
     @property
+    def text(self) -> str:
+        """Every byte of the body that has arrived so far."""
+        return b"".join(message.get("body", b"") for message in self.sent[1:]).decode()
+
+    @property
+    def event_ids(self) -> list[str]:
+        """The ids of the events that have arrived so far."""
+        return [line[4:] for line in self.text.split("\n") if line.startswith("id: ")]
+
+    @property
     def events(self) -> list[Any]:
         """The JSON-RPC messages that have arrived so far, of a stream or of a whole answer."""
         body = b"".join(message.get("body", b"") for message in self.sent[1:]).decode()
         if body.startswith("{"):
             return [json.loads(body)]
         lines = body.split("\n")
-        return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+        # An event without data only says where a stream can be resumed.
+        return [json.loads(line[6:]) for line in lines if line.startswith("data: ") and line[6:]]
 
     async def until(self, predicate: Callable[[], Any]) -> None:
         """Wait until something arrived that satisfies `predicate`."""
@@ -84,6 +95,31 @@ class Line:
         """Close the connection, and wait until the application has let go."""
         self._gone.set()
         await self.end()
+
+
+def send(
+    application: Any,
+    client: MCPClient,
+    message: dict[str, Any] | None,
+    *,
+    method: str = "POST",
+    **more: str,
+) -> Line:
+    """Begin any request of `client`; underscores in the names of more headers are hyphens."""
+    told = message or {}
+    headers = {
+        "host": "localhost",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        "authorization": f"Bearer {client.token}",
+        "mcp-protocol-version": client.version.name,
+        "mcp-session-id": client.session_id,
+        **client.headers_for(told.get("method", ""), told.get("params")),
+        **{name.replace("_", "-"): value for name, value in more.items()},
+    }
+    known = {name: value for name, value in headers.items() if value is not None}
+    body = json.dumps(message).encode() if message is not None else b""
+    return Line(application, _scope(method, "/mcp", known), body)
 
 
 def call(application: Any, client: MCPClient, name: str, *, accept: str = "") -> Line:

@@ -6,6 +6,7 @@ from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.http import HttpRequest
 
 from mcp_app import __version__
 from mcp_app.conf import settings
@@ -16,6 +17,7 @@ from mcp_app.management.callers import SOURCE, access_of, find_caller
 from mcp_app.protocol import handshake
 from mcp_app.protocol.messages import Request
 from mcp_app.protocol.route import Client, Route
+from mcp_app.transports.asking import InputUnavailable
 from mcp_app.transports.endpoint import endpoint_for
 
 METHOD = "tools/call"
@@ -49,7 +51,7 @@ class Command(BaseCommand):
         """Call the tool, wait for its event, print what it said."""
         caller = find_caller(options["user"], options["scope"])
         inbound = _inbound(caller, {"name": name, "arguments": options["arguments"]})
-        reply = json.loads(endpoint_for()._reply(inbound).body)
+        reply = json.loads(endpoint_for().reply(inbound).body)
         if "error" in reply:
             raise CommandError(reply["error"]["message"])
         if reply["result"].get("isError"):
@@ -84,6 +86,8 @@ def _inbound(caller: Caller, params: dict[str, Any]) -> Inbound:
         session=None,
         record=record,
         outlet=Silence(),
+        inputs=InputUnavailable(),
+        http_request=HttpRequest,
     )
 
 

@@ -1,0 +1,158 @@
+"""Questions of the handshake's era: sent on the call's own stream, answered by another POST.
+
+The answer may arrive at another process; the bus brings it to the one where the call waits
+(`2025-11-25 basic/transports` Sending Messages, `client/elicitation`, `client/sampling`).
+"""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_app.catalog.inputs import AnswerInvalid, Question
+from mcp_app.conf import settings
+from mcp_app.dispatch.context import Cancellation, Outlet
+from mcp_app.dispatch.inputs import Binding, CannotAsk, InputRequired, Questions
+from mcp_app.protocol.versions import ProtocolVersion
+from mcp_app.transports.bus import Subscription, bus
+
+_LOOK: Final = 0.5
+"""Seconds between looks whether a waiting call was cancelled."""
+
+
+def answers_topic(session_id: str) -> str:
+    """Where a session's answers are told."""
+    return f"answers:{session_id}"
+
+
+def post_answer(session_id: str, answer_id: Any, result: Any, error: Any) -> None:
+    """Tell whoever waits for it that a client has answered."""
+    bus.publish(answers_topic(session_id), {"id": answer_id, "result": result, "error": error})
+
+
+class _WithoutState:
+    """What is the same wherever a call does not end to ask."""
+
+    __slots__ = ()
+
+    def prepare(self, binding: Binding) -> None:
+        """Nothing comes along with the request."""
+
+    def sealed(self, required: InputRequired) -> dict[str, Any]:
+        """Never needed."""
+        raise required
+
+
+class InputUnavailable(_WithoutState):
+    """Where a client cannot be asked: a door that does not stream, or a call without a session."""
+
+    def ask(self, questions: Questions) -> dict[str, Any]:
+        """Raise CannotAsk."""
+        raise CannotAsk("This connection cannot ask the user for input.")
+
+    async def aask(self, questions: Questions) -> dict[str, Any]:
+        """Raise CannotAsk."""
+        return self.ask(questions)
+
+
+@dataclass(slots=True)
+class StreamInputs(_WithoutState):
+    """Asks on one call's stream."""
+
+    session_id: str
+    version: ProtocolVersion
+    capabilities: Mapping[str, Any]
+    outlet: Outlet
+    cancellation: Cancellation
+
+    def ask(self, questions: Questions) -> dict[str, Any]:
+        """Ask, and hold this worker thread until everything is answered."""
+        waiting = self._begin(questions)
+        try:
+            with self.cancellation.paused():
+                return {key: w.wait(self.cancellation) for key, w in waiting.items()}
+        finally:
+            _close(waiting)
+
+    async def aask(self, questions: Questions) -> dict[str, Any]:
+        """Ask, and wait on the event loop."""
+        waiting = self._begin(questions)
+        try:
+            with self.cancellation.paused():
+                return {key: await w.await_() for key, w in waiting.items()}
+        finally:
+            _close(waiting)
+
+    def _begin(self, questions: Questions) -> dict[str, "_Waiting"]:
+        for question in questions.values():
+            if missing := question.missing(self.capabilities):
+                raise CannotAsk(f"The client does not support {', '.join(missing)}.")
+        return {key: self._send(question) for key, question in questions.items()}
+
+    def _send(self, question: Question[Any]) -> "_Waiting":
+        waiting = _Waiting(question, self.session_id)
+        message = {
+            "jsonrpc": "2.0",
+            "id": waiting.id,
+            "method": question.method,
+            "params": question.params(self.version),
+        }
+        self.outlet.emit(message)
+        return waiting
+
+
+class _Waiting:
+    """One question that was sent."""
+
+    def __init__(self, question: Question[Any], session_id: str) -> None:
+        self.id = f"ask-{secrets.token_urlsafe(12)}"
+        self._question = question
+        self._future: Future[Mapping[str, Any]] = Future()
+        self._subscription: Subscription = bus.subscribe(
+            answers_topic(session_id), listener=self._hear
+        )
+
+    def close(self) -> None:
+        self._subscription.close()
+
+    def _hear(self, topic: str, message: Mapping[str, Any]) -> None:
+        if message.get("id") == self.id and not self._future.done():
+            self._future.set_result(message)
+
+    def wait(self, cancellation: Cancellation) -> Any:
+        left = settings.INPUT_TIMEOUT
+        while left > 0:
+            cancellation.check()
+            try:
+                return self._read(self._future.result(min(_LOOK, left)))
+            except FutureTimeout:
+                left -= _LOOK
+        raise CannotAsk(_NOBODY)
+
+    async def await_(self) -> Any:
+        try:
+            async with asyncio.timeout(settings.INPUT_TIMEOUT):
+                return self._read(await asyncio.wrap_future(self._future))
+        except TimeoutError:
+            raise CannotAsk(_NOBODY) from None
+
+    def _read(self, message: Mapping[str, Any]) -> Any:
+        error = message.get("error")
+        if error is not None:
+            told = error.get("message") if isinstance(error, Mapping) else None
+            raise CannotAsk(f"The client refused: {told or 'no reason given'}")
+        try:
+            return self._question.read(message.get("result"))
+        except AnswerInvalid as invalid:
+            raise CannotAsk(f"The client's answer cannot be used: {invalid}.") from invalid
+
+
+_NOBODY: Final = "Nobody answered in time."
+
+
+def _close(waiting: Mapping[str, _Waiting]) -> None:
+    for one in waiting.values():
+        one.close()

@@ -1,0 +1,199 @@
+"""The event bus: what one request has to tell another, in this process and in its neighbours.
+
+Messages are small JSON objects under a topic. Within a process they are handed over at once, from
+any thread; the channel layer carries them to the other processes. A message may be lost when the
+layer is away, so nothing that must survive goes this way alone.
+"""
+
+import asyncio
+import atexit
+import logging
+import os
+import threading
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from channels import DEFAULT_CHANNEL_LAYER
+from channels.layers import InMemoryChannelLayer, channel_layers, get_channel_layer
+
+logger: Final = logging.getLogger("mcp_app.bus")
+
+GROUP: Final = "mcp_app"
+LOST: Final = "bus.lost"
+"""Told to every subscriber when the layer went away: messages may have been missed."""
+_RENEWAL: Final = 3600.0
+"""Seconds after which the group is joined anew; layers forget members that only listen."""
+_SHORTEST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
+"""Seconds between two attempts to reach a layer that is away."""
+
+Listener = Callable[[str, Mapping[str, Any]], None]
+
+
+class Subscription:
+    """A listener on some topics, until it is closed."""
+
+    def __init__(self, hub: "EventBus", topics: tuple[str, ...], listener: Listener) -> None:
+        self._hub, self.topics, self.listener = hub, topics, listener
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        self._hub._forget(self)
+
+    def __enter__(self) -> "Subscription":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class EventBus:
+    """One process's end of the bus."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._subscriptions: dict[str, set[Subscription]] = defaultdict(set)
+        self._relay: Relay | None = None
+        os.register_at_fork(after_in_child=self._forget_relay)
+
+    def subscribe(self, *topics: str, listener: Listener) -> Subscription:
+        """Call `listener(topic, message)`, from any thread, for each message; it must not block."""
+        subscription = Subscription(self, topics, listener)
+        with self._lock:
+            for topic in topics:
+                self._subscriptions[topic].add(subscription)
+        return subscription
+
+    def publish(self, topic: str, message: Mapping[str, Any]) -> None:
+        """Tell every subscriber of the topic, in every process. Never raises, never blocks."""
+        self._deliver(topic, message)
+        self.listen()
+        if self._relay is not None:
+            self._relay.send(topic, message)
+
+    def listen(self) -> None:
+        """Begin to hear the other processes; harmless where that has begun, or there are none."""
+        if self._relay is None and _is_shared():
+            with self._lock:
+                if self._relay is None:
+                    self._relay = Relay(self._deliver, self._deliver_loss)
+
+    def _forget_relay(self) -> None:
+        """A forked child has none of its parent's threads."""
+        self._relay = None
+        self._lock = threading.Lock()
+
+    def _forget(self, subscription: Subscription) -> None:
+        with self._lock:
+            for topic in subscription.topics:
+                self._subscriptions[topic].discard(subscription)
+                if not self._subscriptions[topic]:
+                    del self._subscriptions[topic]
+
+    def _deliver(self, topic: str, message: Mapping[str, Any]) -> None:
+        with self._lock:
+            subscriptions = tuple(self._subscriptions.get(topic, ()))
+        _tell(subscriptions, topic, message)
+
+    def _deliver_loss(self) -> None:
+        with self._lock:
+            everybody = {s for group in self._subscriptions.values() for s in group}
+        _tell(everybody, LOST, {})
+
+
+def _tell(subscriptions: Iterable[Subscription], topic: str, message: Mapping[str, Any]) -> None:
+    for subscription in subscriptions:
+        try:
+            subscription.listener(topic, message)
+        except Exception:
+            logger.exception("A listener on %r failed", topic)
+
+
+class Relay:
+    """Carries messages to and from the channel layer, on a thread and an event loop of its own.
+
+    So a process has one connection for it, whatever servers and loops it runs, and Django's sync
+    code never waits for the layer.
+    """
+
+    def __init__(self, deliver: Listener, deliver_loss: Callable[[], None]) -> None:
+        self._origin = uuid.uuid4().hex
+        self._deliver, self._deliver_loss = deliver, deliver_loss
+        self._loop = asyncio.new_event_loop()
+        # Not the layer that the product shares: some keep locks that belong to one event loop.
+        self._layer: Any = channel_layers.make_backend(DEFAULT_CHANNEL_LAYER)
+        self._hearing = self._loop.create_task(self._hear())
+        self._thread = threading.Thread(target=self._run, name="mcp_app-bus", daemon=True)
+        self._thread.start()
+        atexit.register(self._stop)
+
+    def send(self, topic: str, message: Mapping[str, Any]) -> None:
+        """Pass a message on; from any thread."""
+        envelope = {
+            "type": "mcp.event",
+            "origin": self._origin,
+            "topic": topic,
+            "message": dict(message),
+        }
+        if not self._loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self._send(envelope), self._loop)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        with suppress(asyncio.CancelledError):
+            self._loop.run_until_complete(self._hearing)
+        self._loop.close()
+
+    def _stop(self) -> None:
+        """The interpreter is about to end, and the layer's libraries with it."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._hearing.cancel)
+        self._thread.join(_SHORTEST_PAUSE * 10)
+
+    async def _send(self, envelope: Mapping[str, Any]) -> None:
+        try:
+            await self._layer.group_send(GROUP, envelope)
+        except Exception as error:
+            # Calls that need no bus must not fail with it.
+            logger.warning("An event was not passed on: %s", type(error).__name__)
+
+    async def _hear(self) -> None:
+        pause = _SHORTEST_PAUSE
+        while True:
+            try:
+                await self._hear_for_a_while()
+                pause = _SHORTEST_PAUSE
+            except Exception as error:
+                if not threading.main_thread().is_alive():
+                    return  # the interpreter is ending: nothing can be reached any more
+                logger.warning("The channel layer is away: %s", type(error).__name__)
+                self._deliver_loss()
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _hear_for_a_while(self) -> None:
+        layer = self._layer
+        channel = await layer.new_channel(f"{GROUP}.")
+        await layer.group_add(GROUP, channel)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_RENEWAL):
+                while True:
+                    self._hear_one(await layer.receive(channel))
+        await layer.group_discard(GROUP, channel)
+
+    def _hear_one(self, envelope: Mapping[str, Any]) -> None:
+        if envelope.get("origin") != self._origin:
+            self._deliver(envelope["topic"], envelope["message"])
+
+
+def _is_shared() -> bool:
+    """Whether there is a channel layer that reaches further than this process."""
+    layer = get_channel_layer()
+    return layer is not None and not isinstance(layer, InMemoryChannelLayer)
+
+
+bus: Final = EventBus()
+"""This process's end."""

@@ -1,0 +1,68 @@
+"""What changes a caller's lists, told on the bus: permissions, groups, tokens, declarations."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.db.models.signals import m2m_changed, post_delete, post_save
+
+from mcp_app.catalog.registry import default_server
+from mcp_app.models import Token
+from mcp_app.transports.bus import bus
+from mcp_app.transports.live import LISTS_TOPIC, resource_topic, user_topic
+
+
+def lists_changed() -> None:
+    """Have every open stream look whether its caller's lists are still what they were.
+
+    A stream whose list is the same says nothing.
+    """
+    bus.publish(LISTS_TOPIC, {})
+
+
+def resource_updated(uri: str) -> None:
+    """Tell whoever subscribed to a resource that it has changed, once the transaction ends."""
+    _tell(resource_topic(uri))
+
+
+def connect() -> None:
+    """Listen to what Django says of users, groups, permissions and tokens."""
+    user = get_user_model()
+    post_save.connect(_user_saved, sender=user, dispatch_uid="mcp_app.user")
+    post_save.connect(_token_saved, sender=Token, dispatch_uid="mcp_app.token")
+    post_delete.connect(_token_saved, sender=Token, dispatch_uid="mcp_app.token_gone")
+    for field in ("user_permissions", "groups"):
+        relation = getattr(user, field, None)
+        if relation is not None:
+            uid = f"mcp_app.{field}"
+            m2m_changed.connect(_user_related, sender=relation.through, dispatch_uid=uid)
+    permissions = Group.permissions.through
+    m2m_changed.connect(_group_related, sender=permissions, dispatch_uid="mcp_app.group")
+    default_server.on_change(lists_changed)
+
+
+def _tell(topic: str) -> None:
+    send: Callable[[], None] = partial(bus.publish, topic, {})
+    transaction.on_commit(send, robust=True)
+
+
+def _user_saved(instance: Any, created: bool, **_: Any) -> None:
+    if not created:
+        _tell(user_topic(instance.pk))
+
+
+def _token_saved(instance: Token, **_: Any) -> None:
+    _tell(user_topic(instance.user_id))
+
+
+def _user_related(instance: Any, action: str, reverse: bool, **_: Any) -> None:
+    if action.startswith("post_"):
+        _tell(LISTS_TOPIC if reverse else user_topic(instance.pk))
+
+
+def _group_related(action: str, **_: Any) -> None:
+    if action.startswith("post_"):
+        _tell(LISTS_TOPIC)

@@ -1,0 +1,65 @@
+"""Where a running call's notifications wait until its stream sends them."""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_app.protocol import messages
+
+
+class Notifications:
+    """An outlet that a stream reads. `emit` may be called from any thread."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waiting: deque[bytes] = deque()
+        self._stirred = asyncio.Event()
+        self.retry_ms: int | None = None
+        """Set once the call wants its client to leave and come back so much later."""
+
+    def emit(self, message: Mapping[str, Any]) -> None:
+        """Queue one notification; order is kept."""
+        self._loop.call_soon_threadsafe(self._put, messages.dumps(message))
+
+    def _put(self, data: bytes) -> None:
+        self._waiting.append(data)
+        self._stirred.set()
+
+    def part(self, retry_ms: int) -> None:
+        """End the connection, not the stream, where the client can come back for the rest."""
+        self._loop.call_soon_threadsafe(self._part, retry_ms)
+
+    def _part(self, retry_ms: int) -> None:
+        self.retry_ms = retry_ms
+        self._stirred.set()
+
+    def wake(self, _: object = None) -> None:
+        """End a `wait` although nothing was emitted."""
+        self._stirred.set()
+
+    def take(self) -> list[bytes]:
+        """What was emitted since the last time."""
+        self._stirred.clear()
+        taken = list(self._waiting)
+        self._waiting.clear()
+        return taken
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits to be sent."""
+        return not self._waiting
+
+    async def wait(self, seconds: float) -> bool:
+        """Until something is emitted or `wake` is called; False after `seconds` of silence."""
+        return await stirs(self._stirred, seconds)
+
+
+async def stirs(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for `event`; False after so many seconds without it."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,119 @@
+"""Events of a handshake session's streams in the database, so that a client can come back.
+
+`2025-11-25 basic/transports` Resumability and Redelivery. An event's id names its stream and its
+place in it; nothing is found but by the session that it belongs to. Runs in a worker lane.
+"""
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from mcp_app.conf import settings
+from mcp_app.models import Session, StreamEvent
+from mcp_app.transports.bus import bus
+
+_ID: Final = re.compile(r"([A-Za-z0-9_-]{22})\.([0-9]{1,9})")
+_SWEPT: Final = 500
+
+
+def stored_topic(stream: str) -> str:
+    """Where it is told that a stream has new events."""
+    return f"stored:{stream}"
+
+
+@dataclass(slots=True)
+class StoredStream:
+    """A stream that is being written."""
+
+    session_id: str
+    name: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    _number: int = 0
+
+    @property
+    def priming_id(self) -> str:
+        """The id before the first event."""
+        return f"{self.name}.0"
+
+    def store(self, messages: Sequence[bytes], *, is_last: bool = False) -> list[str]:
+        """Keep messages, in order; their event ids. A session that ended keeps nothing."""
+        first = self._number + 1
+        self._number += len(messages)
+        ids = [f"{self.name}.{number}" for number in range(first, self._number + 1)]
+        session = Session.objects.filter(key=self.session_id, ended_at__isnull=True).first()
+        if session is None:
+            return ids
+        StreamEvent.objects.bulk_create(
+            StreamEvent(
+                session=session,
+                stream=self.name,
+                number=first + index,
+                data=data.decode(),
+                is_last=is_last and index == len(messages) - 1,
+            )
+            for index, data in enumerate(messages)
+        )
+        if first == 1:
+            _sweep(session)
+        bus.publish(stored_topic(self.name), {})
+        return ids
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a client left off."""
+
+    session_id: str
+    stream: str
+    number: int
+
+
+class NotResumable(Exception):
+    """An event id that was never given to this session, or is too old."""
+
+
+def find_position(session_id: str, event_id: str) -> Position:
+    """The place of an event id in this session's own streams.
+
+    Raises:
+        NotResumable: there is none.
+    """
+    match = _ID.fullmatch(event_id)
+    if match is None:
+        raise NotResumable
+    stream, number = match[1], int(match[2])
+    kept = StreamEvent.objects.filter(session__key=session_id, stream=stream)
+    # The priming event itself is not stored: any event of the stream proves it.
+    if number and not kept.filter(number=number).exists():
+        raise NotResumable
+    return Position(session_id, stream, number)
+
+
+def events_after(position: Position) -> list[tuple[int, bytes, bool]]:
+    """The number, message and whether it is the last, of each later event that is kept."""
+    rows = StreamEvent.objects.filter(
+        session__key=position.session_id, stream=position.stream, number__gt=position.number
+    ).order_by("number")
+    return [
+        (number, data.encode(), is_last)
+        for number, data, is_last in rows.values_list("number", "data", "is_last")
+    ]
+
+
+def _sweep(session: Session) -> None:
+    """Keep the store within its bounds of age and number, a chunk at a time."""
+    oldest = timezone.now() - timedelta(seconds=settings.STREAM_EVENT_TTL)
+    stale = StreamEvent.objects.filter(created_at__lt=oldest).order_by("pk")
+    surplus = StreamEvent.objects.filter(session=session).order_by("-pk")
+    bound = settings.STREAM_EVENTS
+    for rows in (
+        stale.values_list("pk", flat=True)[:_SWEPT],
+        surplus.values_list("pk", flat=True)[bound : bound + _SWEPT],
+    ):
+        with transaction.atomic():
+            StreamEvent.objects.filter(pk__in=list(rows)).delete()

@@ -1,0 +1,208 @@
+"""Streams that stay open: subscriptions and a session's own stream (D-002, D-103)."""
+
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.test.utils import override_settings
+
+from mcp_app.auth.tokens import revoke
+from mcp_app.models import Token
+from mcp_app.notify import resource_updated
+from mcp_app.protocol.envelope import SUBSCRIPTION_KEY
+from mcp_app.testing import MCPClient
+from mcp_app.transports.watch import watch
+from tests.interaction import wire
+from tests.interaction.conftest import MODERN, MakeToken
+from tests.interaction.tools import server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+APPLICATIONS = [wire.endpoint_application, wire.django_application]
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+
+
+@pytest.fixture(params=APPLICATIONS, ids=["asgi", "django"])
+def application(request: pytest.FixtureRequest) -> Any:
+    """The two ways in that stream."""
+    return request.param()
+
+
+@pytest.fixture
+def modern(make_token: MakeToken, lanes: None) -> MCPClient:
+    """A modern client."""
+    return MCPClient(make_token(), version=MODERN, server=server)
+
+
+@pytest.fixture
+def legacy(make_token: MakeToken, lanes: None) -> MCPClient:
+    """A client whose session is open."""
+    client = MCPClient(make_token(), version="2025-11-25", server=server)
+    client.initialize()
+    return client
+
+
+def listen(application: Any, client: MCPClient, request_id: Any = 7, **wanted: Any) -> wire.Line:
+    """Begin a subscription."""
+    params = client.params({"notifications": wanted})
+    message = {
+        "jsonrpc": "2.0",
+        "id": request_id,
+        "method": "subscriptions/listen",
+        "params": params,
+    }
+    return wire.send(application, client, message)
+
+
+def methods(line: wire.Line) -> list[str]:
+    """The methods of the notifications that have arrived."""
+    return [event["method"] for event in line.events if "method" in event]
+
+
+def test_the_acknowledgement_comes_first_and_holds_what_is_honoured(
+    application: Any, modern: MCPClient
+) -> None:
+    async def scenario() -> wire.Line:
+        line = listen(application, modern, toolsListChanged=True, surprise=True)
+        await line.until(lambda: line.events)
+        await line.hang_up()
+        return line
+
+    line = async_to_sync(scenario)()
+    assert line.status == 200
+    first = line.events[0]
+    assert first["method"] == ACKNOWLEDGED
+    assert first["params"]["notifications"] == {"toolsListChanged": True}
+    assert first["params"]["_meta"] == {SUBSCRIPTION_KEY: 7}
+
+
+def test_a_subscription_hears_of_its_own_list_alone(
+    application: Any, modern: MCPClient, user: Any
+) -> None:
+    async def scenario() -> tuple[wire.Line, wire.Line]:
+        prompts = listen(application, modern, "p", promptsListChanged=True)
+        tools = listen(application, modern, "t", toolsListChanged=True)
+        await prompts.until(lambda: prompts.events)
+        await tools.until(lambda: tools.events)
+        user.is_staff = True
+        await sync_to_async(user.save)()
+        await tools.until(lambda: len(tools.events) == 2)
+        await prompts.hang_up()
+        await tools.hang_up()
+        return prompts, tools
+
+    prompts, tools = async_to_sync(scenario)()
+    assert methods(tools) == [ACKNOWLEDGED, "notifications/tools/list_changed"]
+    assert tools.events[1]["params"]["_meta"] == {SUBSCRIPTION_KEY: "t"}
+    assert "notifications/tools/list_changed" not in methods(prompts)
+
+
+def test_a_subscription_that_can_hear_nothing_ends_with_its_result(
+    application: Any, modern: MCPClient
+) -> None:
+    async def scenario() -> wire.Line:
+        line = listen(application, modern)
+        await line.end()
+        return line
+
+    acknowledged, ended = async_to_sync(scenario)().events
+    assert acknowledged["params"]["notifications"] == {}
+    assert ended["id"] == 7
+    assert ended["result"]["resultType"] == "complete"
+    assert ended["result"]["_meta"][SUBSCRIPTION_KEY] == 7
+
+
+def test_streams_end_gracefully_when_the_process_is_to_stop(
+    application: Any, modern: MCPClient
+) -> None:
+    async def scenario() -> wire.Line:
+        line = listen(application, modern, toolsListChanged=True)
+        await line.until(lambda: line.events)
+        watch.end_all()
+        await line.end()
+        return line
+
+    assert async_to_sync(scenario)().events[-1]["result"]["resultType"] == "complete"
+
+
+def test_a_revoked_token_ends_its_streams_within_a_keep_alive(
+    application: Any, modern: MCPClient, settings: Any
+) -> None:
+    async def scenario() -> None:
+        line = listen(application, modern, toolsListChanged=True)
+        await line.until(lambda: line.events)
+        await sync_to_async(lambda: revoke(Token.objects.get()))()
+        await line.end()
+
+    with override_settings(MCP_APP={**settings.MCP_APP, "KEEP_ALIVE": 0.2}):
+        async_to_sync(scenario)()
+
+
+def test_one_user_holds_no_more_streams_than_the_setting_says(
+    application: Any, modern: MCPClient, settings: Any
+) -> None:
+    async def scenario() -> wire.Line:
+        first = listen(application, modern, 1, toolsListChanged=True)
+        await first.until(lambda: first.events)
+        second = listen(application, modern, 2, toolsListChanged=True)
+        await second.end()
+        await first.hang_up()
+        return second
+
+    with override_settings(MCP_APP={**settings.MCP_APP, "STREAM_LIMIT": 1}):
+        refused = async_to_sync(scenario)()
+    assert refused.status == 429
+    assert refused.events[0]["id"] == 2
+
+
+def test_a_quiet_stream_shows_that_it_lives(
+    application: Any, modern: MCPClient, settings: Any
+) -> None:
+    async def scenario() -> None:
+        line = listen(application, modern, toolsListChanged=True)
+        await line.until(lambda: line.text.count(":\n\n") >= 2)
+        await line.hang_up()
+
+    with override_settings(MCP_APP={**settings.MCP_APP, "KEEP_ALIVE": 0.1}):
+        async_to_sync(scenario)()
+
+
+def test_nothing_is_listened_to_where_nothing_streams(modern: MCPClient) -> None:
+    answer = modern.request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+    assert (answer.status, answer.error["code"]) == (404, -32601)
+    offered = modern.request("server/discover").result["capabilities"]
+    assert offered["tools"] == {}
+
+
+def test_a_session_hears_of_its_lists_and_of_what_it_subscribed_to(
+    application: Any, legacy: MCPClient, user: Any
+) -> None:
+    uri = next(iter(server.resources))
+    assert legacy.request("resources/subscribe", {"uri": uri}).result == {}
+
+    async def scenario() -> wire.Line:
+        line = wire.send(application, legacy, None, method="GET")
+        await line.until(lambda: line.text)
+        user.is_staff = True
+        await sync_to_async(user.save)()
+        await line.until(lambda: "notifications/tools/list_changed" in methods(line))
+        await sync_to_async(resource_updated)(uri)
+        await line.until(lambda: "notifications/resources/updated" in methods(line))
+        await sync_to_async(legacy.end_session)()
+        await line.end()
+        return line
+
+    line = async_to_sync(scenario)()
+    assert line.events[-1]["params"] == {"uri": uri}
+    assert SUBSCRIPTION_KEY not in line.text
+
+
+def test_a_get_of_nobodys_session_is_refused(legacy: MCPClient, application: Any) -> None:
+    async def scenario(session_id: str | None) -> int:
+        legacy.session_id = session_id
+        line = wire.send(application, legacy, None, method="GET")
+        await line.end()
+        return line.status
+
+    assert async_to_sync(scenario)("nobody") == 404
+    assert async_to_sync(scenario)(None) == 405
