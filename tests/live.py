@@ -16,6 +16,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 HOST: Final = "127.0.0.1"
+POSTGRESQL = {"host": "127.0.0.1", "port": 5432, "user": "postgres"}
 _START: Final = 30.0  # seconds until a server must listen
 _STOP: Final = 10.0  # seconds until one that was asked to stop is killed
 
@@ -114,3 +115,21 @@ def environment(state: Path, settings: str, **more: str) -> dict[str, str]:
         }
         | more
     )
+
+
+@contextlib.contextmanager
+def scratch_database(kind: str) -> Iterator[str]:
+    """The value of EXAMPLE_DATABASE: a PostgreSQL database that is dropped again, or none."""
+    if kind == "sqlite":
+        yield ""
+        return
+    # Here, since the tests of the layers without Django run without a driver too.
+    import psycopg
+
+    name = f"scratch_{os.getpid()}"
+    with psycopg.connect(**POSTGRESQL, dbname="postgres", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        try:
+            yield "postgres://{user}@{host}:{port}/{name}".format(**POSTGRESQL, name=name)
+        finally:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())

@@ -29,7 +29,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="conformance-") as name:
         state = Path(name)
         log = state / "server.log"
-        with _server(state, options.processes, log) as (url, token):
+        kind = "sqlite" if options.processes == 1 else "postgresql"
+        with (
+            live.scratch_database(kind) as database,
+            _server(state, options.processes, log, database) as (url, token),
+        ):
             suite = Suite(peers, url, token, state)
             passed = [_leg(leg, suite, options) for leg in legs]
         if not all(passed):
@@ -49,9 +53,9 @@ def _options() -> argparse.Namespace:
 
 
 @contextlib.contextmanager
-def _server(state: Path, processes: int, log: Path) -> Iterator[tuple[str, str]]:
-    """The fixture server's address and a token; several processes need Redis between them."""
-    environment = live.environment(state, f"{MODULE}.settings")
+def _server(state: Path, processes: int, log: Path, database: str) -> Iterator[tuple[str, str]]:
+    """The fixture server's address and a token; several processes share PostgreSQL and Redis."""
+    environment = live.environment(state, f"{MODULE}.settings", EXAMPLE_DATABASE=database)
     if processes > 1:
         environment.setdefault("REDIS_URL", "redis://127.0.0.1:6379/0")
     token = _token(environment)

@@ -1,9 +1,7 @@
 """The example as live servers: three servers on two databases, each with its data and token."""
 
 import json
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,6 @@ from tests.interop.product import Product
 
 SERVERS = ("daphne", "uvicorn", "gunicorn")
 DATABASES = ("sqlite", "postgresql")
-POSTGRESQL = {"host": "127.0.0.1", "port": 5432, "user": "postgres"}
 
 
 @pytest.fixture(scope="session", params=DATABASES)
@@ -23,7 +20,7 @@ def prepared(
 ) -> Iterator[dict[str, str]]:
     """The environment of an example whose database has its data, users and token."""
     state = tmp_path_factory.mktemp(request.param)
-    with _database(request.param) as address:
+    with live.scratch_database(request.param) as address:
         environment = live.environment(state, "project.settings", EXAMPLE_DATABASE=address)
         live.manage(environment, "prepare_example")
         yield environment
@@ -47,21 +44,3 @@ def product(
         token = administrator.issue_token("sam", f"Clients through {request.param}")
         yield Product(origin, token, administrator)
     print(log.read_text())
-
-
-@contextmanager
-def _database(kind: str) -> Iterator[str]:
-    """The value of EXAMPLE_DATABASE: a PostgreSQL database that is dropped again, or none."""
-    if kind == "sqlite":
-        yield ""
-        return
-    # Here, since the tests of the layers without Django run without a driver too.
-    import psycopg
-
-    name = f"interop_{os.getpid()}"
-    with psycopg.connect(**POSTGRESQL, dbname="postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"'.encode())
-        try:
-            yield "postgres://{user}@{host}:{port}/{name}".format(**POSTGRESQL, name=name)
-        finally:
-            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())

@@ -1,5 +1,5 @@
-"""Found by autodiscovery, as any `mcp.py` is; the tools stand in the modules it names."""
+"""Found by autodiscovery, as any `mcp.py` is; what is declared stands in the modules it names."""
 
-from tests.conformance.server import fixtures, schemas
+from tests.conformance.server import asking, fixtures, listening, readable, schemas
 
-__all__ = ["fixtures", "schemas"]
+__all__ = ["asking", "fixtures", "listening", "readable", "schemas"]
