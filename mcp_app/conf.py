@@ -47,6 +47,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "LIST_TTL_MS": 60_000,
     "LEGACY_SESSIONS": True,
     "SESSION_TTL": 24 * 3600,
+    "SESSION_LIMIT": 100,
     "TOKEN_MAX_DAYS": None,
     "ROTATION_GRACE": 24 * 3600,
     "LAST_USED_INTERVAL": 60,
@@ -71,6 +72,7 @@ _POSITIVE: Final = (
     "STREAM_EVENT_TTL",
     "PAGE_SIZE",
     "SESSION_TTL",
+    "SESSION_LIMIT",
 )
 _NOT_NEGATIVE: Final = (
     "NUM_PROXIES",

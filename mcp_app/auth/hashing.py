@@ -18,7 +18,7 @@ LOOKUP_LENGTH: Final = 12
 RANDOM_LENGTH: Final = 33
 CHECKSUM_LENGTH: Final = 6
 
-_TEXT: Final = re.compile(
+SECRET: Final = re.compile(
     rf"mcp_([0-9A-Za-z]{{{LOOKUP_LENGTH}}})_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}"
 )
 
@@ -66,7 +66,7 @@ def new_lookup() -> str:
 
 def parse(text: str) -> tuple[str, str] | None:
     """The lookup and digest of a secret's text, or None where its form or checksum is wrong."""
-    match = _TEXT.fullmatch(text)
+    match = SECRET.fullmatch(text)
     if match is None or _checksum(text[:-CHECKSUM_LENGTH]) != text[-CHECKSUM_LENGTH:]:
         return None
     return match[1], _digest(text)

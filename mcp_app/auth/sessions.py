@@ -16,6 +16,7 @@ from django.db import DatabaseError, router, transaction
 from django.db.models import CharField, QuerySet
 from django.utils import timezone
 
+from mcp_app.auth.hashing import SECRET
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.interfaces import SessionState
@@ -47,6 +48,7 @@ class DatabaseSessions:
             capabilities=_without_nul(dict(capabilities)),
             address=caller.address or None,
         )
+        _end_oldest(caller)
         return _state(session)
 
     def find(self, session_id: str, caller: Caller) -> SessionState | None:
@@ -66,6 +68,20 @@ class DatabaseSessions:
     def update(self, session_id: str, **changes: Any) -> None:
         """Write what `dispatch.interfaces.SessionStore.update` names."""
         Session.objects.filter(key=session_id, ended_at__isnull=True).update(**changes)
+
+
+def _end_oldest(caller: Caller) -> None:
+    """Keep a token's live sessions to their number: a client that loses one makes another.
+
+    Callers without a credential are nobody in particular: they end no session of each other's.
+    """
+    owner = _owner(caller)
+    if owner == {"token_id": None, "user_id": None}:
+        return
+    own = Session.objects.filter(**owner, ended_at__isnull=True).order_by("-pk")
+    surplus = list(own.values_list("pk", flat=True)[settings.SESSION_LIMIT :][:100])
+    if surplus:
+        Session.objects.filter(pk__in=surplus).update(ended_at=timezone.now())
 
 
 def _live(session_id: str, caller: Caller, now: datetime) -> QuerySet[Session]:
@@ -132,4 +148,6 @@ def _without_nul(value: Any) -> Any:
 
 
 def _clean(text: str) -> str:
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
+    plain = text.replace("\0", "").encode("utf-8", "replace").decode()
+    # Some clients are set up by pasting; a secret must not stand in a row in clear.
+    return SECRET.sub("[redacted]", plain)

@@ -14,7 +14,7 @@ from mcp_app.protocol.errors import (
     InvalidRequest,
     ProtocolError,
 )
-from mcp_app.protocol.messages import Request, RequestId, is_request_id
+from mcp_app.protocol.messages import Request, RequestId, dumps, is_request_id
 from mcp_app.protocol.route import Caching, Client, Route
 from mcp_app.protocol.versions import BY_NAME, WITHOUT_HEADER, Era, ProtocolVersion
 
@@ -51,6 +51,9 @@ class LegacyDialect:
 
 DIALECT: Final = LegacyDialect()
 
+MOST_CAPABILITIES: Final = 16 * 1024
+"""Bytes: a session remembers them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Initialization:
@@ -72,6 +75,8 @@ def read_initialize(
     capabilities = params.get("capabilities")
     if capabilities is not None and not isinstance(capabilities, dict):
         raise InvalidParams("The parameter 'capabilities' must be an object.")
+    if len(dumps(capabilities)) > MOST_CAPABILITIES:
+        raise InvalidParams(f"The capabilities are larger than {MOST_CAPABILITIES} bytes.")
     asked = params.get("protocolVersion")
     version = next((v for v in served if v.name == asked), served[0])
     return Initialization(version, Client.from_value(params.get("clientInfo")), capabilities or {})

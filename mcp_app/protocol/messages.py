@@ -113,8 +113,11 @@ def _without_fragments(value: Any) -> Any:
     return value
 
 
-def parse(body: bytes) -> Message | Batch:
-    """The message or batch in `body`; what is wrong with it is a value, too, never raised."""
+def parse(body: bytes, *, most: int) -> Message | Batch:
+    """The message or batch in `body`; what is wrong with it is a value, too, never raised.
+
+    A batch of more than `most` messages is not looked into: whoever sent it is not known yet.
+    """
     try:
         value = loads(body)
     except ParseError as error:
@@ -122,6 +125,8 @@ def parse(body: bytes) -> Message | Batch:
     if isinstance(value, list):
         if not value:
             return Malformed(InvalidRequest("A batch must hold at least one message."))
+        if len(value) > most:
+            return Malformed(InvalidRequest(f"A batch may hold at most {most} messages."))
         return Batch(tuple(from_value(item) for item in value))
     return from_value(value)
 

@@ -92,7 +92,7 @@ class Exchange:
         self.accepts = accepts
         self.outlet = outlet
         self.streams = incoming.streams and accepts.events
-        self.parsed = parse(body)
+        self.parsed = parse(body, most=dispatcher.services.config.BATCH_LIMIT)
         self._versions: tuple[ProtocolVersion, ...] = dispatcher.services.config.versions
 
     # --- who and what ------------------------------------------------------------------------
@@ -182,11 +182,8 @@ class Exchange:
         return entered
 
     def _check_batch(self, batch: Batch, route: Route) -> None:
-        limit = self.dispatcher.services.config.BATCH_LIMIT
         if not route.version.batches:
             raise InvalidRequest(_ONE_AT_A_TIME)
-        if len(batch.messages) > limit:
-            raise InvalidRequest(f"A batch may hold at most {limit} messages.")
         if any(isinstance(m, Request) and m.method == "initialize" for m in batch.messages):
             raise InvalidRequest("initialize must not be part of a batch.")
 

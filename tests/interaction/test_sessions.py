@@ -204,3 +204,33 @@ def test_what_a_client_says_of_itself_is_stored_trimmed(make_client: MakeClient)
         assert len(row.client_version) == 100
         assert "\0" not in row.client_name
     assert event.session_id == client.session_id
+
+
+def test_a_token_has_no_more_sessions_than_the_setting_says(
+    make_client: MakeClient, make_token: MakeToken, settings: Any
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "SESSION_LIMIT": 2}
+    token = make_token()
+    clients = [make_client("2025-11-25", token) for _ in range(3)]
+    for client in clients:
+        client.initialize()
+    statuses = [client.request("ping").status for client in clients]
+    assert statuses == [404, 200, 200]
+
+
+def test_a_session_remembers_neither_a_secret_nor_a_flood(
+    make_client: MakeClient, make_token: MakeToken
+) -> None:
+    token = make_token()
+    make_client(
+        "2025-11-25", token, client_info={"name": f"x {token}", "version": "1"}
+    ).initialize()
+    assert Session.objects.get().client_name == "x [redacted]"
+    flood = make_client("2025-11-25", token, capabilities={"experimental": {"x": "y" * 20_000}})
+    assert (
+        flood.request(
+            "initialize", {"protocolVersion": "2025-11-25", "capabilities": flood.capabilities}
+        ).error["code"]
+        == -32602
+    )
+    assert Session.objects.count() == 1

@@ -25,7 +25,7 @@ json_values = st.recursive(
 
 def told(body: Any) -> Any:
     """What the JSON of `body` parses to."""
-    return parse(json.dumps(body).encode())
+    return parse(json.dumps(body).encode(), most=50)
 
 
 @given(json_values)
@@ -41,7 +41,7 @@ def test_writing_agrees_with_the_standard_library(value: Any) -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_value_or_a_parse_error(body: bytes) -> None:
-    parsed = parse(body)
+    parsed = parse(body, most=50)
     assert isinstance(parsed, Request | Notification | Response | Malformed | Batch)
     try:
         json.loads(body.decode())
@@ -90,7 +90,7 @@ def test_integers_of_any_size_stay_integers(value: int) -> None:
     ],
 )
 def test_what_is_not_json_is_a_parse_error(body: bytes) -> None:
-    parsed = parse(body)
+    parsed = parse(body, most=50)
     assert isinstance(parsed, Malformed)
     assert isinstance(parsed.error, ParseError)
     assert parsed.id is None
@@ -188,3 +188,10 @@ def test_messages_are_built_in_full() -> None:
         "method": "m",
         "params": {"a": 1},
     }
+
+
+def test_a_batch_over_its_bound_is_refused_without_a_look_at_its_messages() -> None:
+    assert isinstance(parse(b"[1,1]", most=2), Batch)
+    refused = parse(b"[1,1,1]", most=2)
+    assert isinstance(refused, Malformed)
+    assert refused.error.message == "A batch may hold at most 2 messages."
