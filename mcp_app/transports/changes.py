@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
-from django.db import transaction
+from django.db import router, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
 from mcp_app.catalog.registry import default_server
@@ -23,9 +23,13 @@ def lists_changed() -> None:
     bus.publish(LISTS_TOPIC, {})
 
 
-def resource_updated(uri: str) -> None:
-    """Tell whoever subscribed to a resource that it has changed, once the transaction ends."""
-    _tell(resource_topic(uri))
+def resource_updated(uri: str, using: str | None = None) -> None:
+    """Tell whoever subscribed to a resource that it has changed, once the transaction ends.
+
+    Args:
+        using: the database whose transaction that is; by default the one that users are kept in.
+    """
+    _tell(resource_topic(uri), using or router.db_for_write(get_user_model()))
 
 
 def connect() -> None:
@@ -44,25 +48,25 @@ def connect() -> None:
     default_server.on_change(lists_changed)
 
 
-def _tell(topic: str) -> None:
+def _tell(topic: str, using: str) -> None:
     send: Callable[[], None] = partial(bus.publish, topic, {})
-    transaction.on_commit(send, robust=True)
+    transaction.on_commit(send, using=using, robust=True)
 
 
-def _user_saved(instance: Any, created: bool, **_: Any) -> None:
+def _user_saved(instance: Any, created: bool, using: str, **_: Any) -> None:
     if not created:
-        _tell(user_topic(instance.pk))
+        _tell(user_topic(instance.pk), using)
 
 
-def _token_saved(instance: Token, **_: Any) -> None:
-    _tell(user_topic(instance.user_id))
+def _token_saved(instance: Token, using: str, **_: Any) -> None:
+    _tell(user_topic(instance.user_id), using)
 
 
-def _user_related(instance: Any, action: str, reverse: bool, **_: Any) -> None:
+def _user_related(instance: Any, action: str, reverse: bool, using: str, **_: Any) -> None:
     if action.startswith("post_"):
-        _tell(LISTS_TOPIC if reverse else user_topic(instance.pk))
+        _tell(LISTS_TOPIC if reverse else user_topic(instance.pk), using)
 
 
-def _group_related(action: str, **_: Any) -> None:
+def _group_related(action: str, using: str, **_: Any) -> None:
     if action.startswith("post_"):
-        _tell(LISTS_TOPIC)
+        _tell(LISTS_TOPIC, using)

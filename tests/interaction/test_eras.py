@@ -233,7 +233,7 @@ def test_an_unknown_method_is_a_404_in_the_modern_era_alone(
     make_client: MakeClient, version: str
 ) -> None:
     client = ready(make_client(version))
-    for method in ("foo/bar", "logging/setLevel", "tools/List", "", "initialize/", "x" * 5000):
+    for method in ("foo/bar", "tasks/list", "tools/List", "", "initialize/", "x" * 5000):
         answer = client.request(method)
         assert answer.status == (404 if version == MODERN else 200), method
         assert answer.error == {"code": -32601, "message": "Method not found"}
@@ -425,7 +425,8 @@ def test_discovery_tells_what_is_served_and_nothing_of_the_caller(
         "cacheScope",
         "_meta",
     }
-    assert set(ordinary["capabilities"]) == {"tools", "logging"}
+    offered = {"tools", "logging", "resources", "prompts", "completions"}
+    assert set(ordinary["capabilities"]) == offered
     assert "ada" not in json.dumps(ordinary)
 
 
