@@ -156,6 +156,7 @@ def _remember(inbound: Inbound, services: Services, **changes: Any) -> None:
     """Without sessions there is nothing to remember it by, and nothing to stream it on."""
     if inbound.session is not None:
         services.sessions.update(inbound.session.session_id, **changes)
+        services.session_changed(inbound.session.session_id, changes)
 
 
 def _listed(

@@ -67,6 +67,8 @@ class Services:
     """What an exception of the product's says to the model; None for one that must not speak."""
     cursor_key: Callable[[], bytes]
     states: StateSigner
+    session_changed: Callable[[str, Mapping[str, Any]], None]
+    """Tells a session's open stream, wherever it is, what the session now wants."""
     challenge: Callable[[tuple[str, ...]], str]
     """The `WWW-Authenticate` value that asks for these scopes."""
 

@@ -30,11 +30,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="session",
-            name="listener",
-            field=models.CharField(blank=True, max_length=32, verbose_name="listening stream"),
-        ),
-        migrations.AddField(
-            model_name="session",
             name="log_level",
             field=models.CharField(blank=True, max_length=16, verbose_name="log level"),
         ),

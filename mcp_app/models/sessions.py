@@ -38,7 +38,6 @@ class Session(models.Model):
     log_level = models.CharField(_("log level"), max_length=16, blank=True)
     subscriptions = models.JSONField(_("subscribed resources"), default=list, blank=True)
     roots = models.JSONField(_("roots"), null=True, blank=True)
-    listener = models.CharField(_("listening stream"), max_length=32, blank=True)
     address = models.GenericIPAddressField(_("address"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), default=timezone.now)
     last_seen_at = models.DateTimeField(_("last seen"), default=timezone.now, db_index=True)

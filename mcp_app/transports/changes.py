@@ -12,7 +12,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 from mcp_app.catalog.registry import default_server
 from mcp_app.models import Token
 from mcp_app.transports.bus import bus
-from mcp_app.transports.live import LISTS_TOPIC, resource_topic, user_topic
+from mcp_app.transports.live import LISTS_TOPIC, RESOURCES_TOPIC, user_topic
 
 
 def lists_changed() -> None:
@@ -29,7 +29,7 @@ def resource_updated(uri: str, using: str | None = None) -> None:
     Args:
         using: the database whose transaction that is; by default the one that users are kept in.
     """
-    _tell(resource_topic(uri), using or router.db_for_write(get_user_model()))
+    _tell(RESOURCES_TOPIC, using or router.db_for_write(get_user_model()), uri=uri)
 
 
 def connect() -> None:
@@ -48,8 +48,8 @@ def connect() -> None:
     default_server.on_change(lists_changed)
 
 
-def _tell(topic: str, using: str) -> None:
-    send: Callable[[], None] = partial(bus.publish, topic, {})
+def _tell(topic: str, using: str, **message: str) -> None:
+    send: Callable[[], None] = partial(bus.publish, topic, message)
     transaction.on_commit(send, using=using, robust=True)
 
 

@@ -26,10 +26,12 @@ from mcp_app.protocol.errors import ProtocolError
 from mcp_app.protocol.messages import dumps
 from mcp_app.protocol.versions import Era, of_era
 from mcp_app.transports import gates
+from mcp_app.transports.bus import bus
 from mcp_app.transports.callers import scope_challenge
 from mcp_app.transports.conversation import Conversation
 from mcp_app.transports.exchange import Exchange, Refused
 from mcp_app.transports.incoming import HttpReply, Incoming
+from mcp_app.transports.postbox import session_topic
 from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
 from mcp_app.work import read_only, transactions
 
@@ -52,6 +54,7 @@ class Endpoint:
                 cursor_key=_cursor_key,
                 challenge=scope_challenge,
                 states=SignedStates(),
+                session_changed=lambda key, changes: bus.publish(session_topic(key), changes),
             )
         )
 

@@ -1,5 +1,6 @@
 """Opens the streams that stay open, for whoever was let in."""
 
+import uuid
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +14,9 @@ from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.models import Token
 from mcp_app.protocol import messages, sse
 from mcp_app.protocol.envelope import SUBSCRIPTION_KEY
+from mcp_app.transports.bus import bus
 from mcp_app.transports.live import LiveStream
+from mcp_app.transports.postbox import session_topic
 from mcp_app.transports.replay import Position
 from mcp_app.transports.writing import ResumedStream
 
@@ -61,11 +64,15 @@ def get_stream(opened: SessionStream, services: Services) -> AsyncIterator[bytes
     session = inbound.session
     assert session is not None, "a GET without a session is refused"
     interest = Interest(services.server.kinds(), frozenset(session.subscriptions))
+    # The same message must not go out on two streams: the newest of a session is the one.
+    name = uuid.uuid4().hex
+    bus.publish(session_topic(session.session_id), {"listener": name})
     stream = LiveStream(
         credential=credential_of(inbound.caller, session),
         interest=interest,
         fingerprints=lambda: fingerprints(inbound, interest, services),
         known=opened.fingerprints,
+        name=name,
     )
     return stream.chunks()
 

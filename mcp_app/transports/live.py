@@ -7,7 +7,7 @@ connection.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from mcp_app.conf import settings
@@ -30,9 +30,8 @@ def user_topic(user_id: Any) -> str:
     return f"user:{user_id}"
 
 
-def resource_topic(uri: str) -> str:
-    """Where it is told that a resource has changed."""
-    return f"resource:{uri}"
+RESOURCES_TOPIC: Final = "resources"
+"""Where it is told which resource has changed."""
 
 
 @dataclass(eq=False)
@@ -54,6 +53,8 @@ class LiveStream:
     opening: bytes = sse.COMMENT
     closing: bytes = b""
     known: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    """Tells a session's own streams apart: a newer one ends the older."""
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     _waiting: deque[tuple[str, Mapping[str, Any]]] = field(default_factory=deque)
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
@@ -61,8 +62,7 @@ class LiveStream:
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """What to send, until either side ends it."""
-        topics = [LISTS_TOPIC, user_topic(self.credential.user_id)]
-        topics += [resource_topic(uri) for uri in self.interest.uris]
+        topics = [LISTS_TOPIC, RESOURCES_TOPIC, user_topic(self.credential.user_id)]
         if self.credential.session_id is not None:
             topics.append(session_topic(self.credential.session_id))
         with bus.subscribe(*topics, listener=self._hear), watch.over(self, counts=True):
@@ -77,6 +77,9 @@ class LiveStream:
         self._ended = True
         self._loop.call_soon_threadsafe(self._stirred.set)
 
+    def _is_overrun(self) -> bool:
+        return len(self._waiting) >= _MOST_WAITING
+
     def _is_over(self) -> bool:
         return self._ended
 
@@ -84,8 +87,13 @@ class LiveStream:
         self._loop.call_soon_threadsafe(self._put, topic, message)
 
     def _put(self, topic: str, message: Mapping[str, Any]) -> None:
+        if "subscriptions" in message:
+            self.interest = replace(self.interest, uris=frozenset(message["subscriptions"]))
+        if topic == RESOURCES_TOPIC and message["uri"] not in self.interest.uris:
+            return
         # After the bus was away something may have been missed: the client lists again anyway.
-        if topic == LOST or message.get("ended") or len(self._waiting) >= _MOST_WAITING:
+        replaced = message.get("listener", self.name) != self.name
+        if topic == LOST or replaced or message.get("ended") or self._is_overrun():
             self._ended = True
         self._waiting.append((topic, message))
         self._stirred.set()
@@ -106,9 +114,7 @@ class LiveStream:
         self, heard: deque[tuple[str, Mapping[str, Any]]]
     ) -> list[tuple[str, dict[str, Any]]]:
         """The notices that follow from what was heard, each once."""
-        updated = {
-            topic.partition(":")[2]: None for topic, _ in heard if topic.startswith("resource:")
-        }
+        updated = {message["uri"]: None for topic, message in heard if topic == RESOURCES_TOPIC}
         told: list[tuple[str, dict[str, Any]]] = [
             ("notifications/resources/updated", {"uri": uri}) for uri in updated
         ]

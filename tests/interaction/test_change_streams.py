@@ -177,12 +177,16 @@ def test_nothing_is_listened_to_where_nothing_streams(modern: MCPClient) -> None
 def test_a_session_hears_of_its_lists_and_of_what_it_subscribed_to(
     application: Any, legacy: MCPClient, user: Any
 ) -> None:
-    uri = next(iter(server.resources))
-    assert legacy.request("resources/subscribe", {"uri": uri}).result == {}
+    uri, other = list(server.resources)[:2]
+    subscribe = sync_to_async(legacy.request)
 
     async def scenario() -> wire.Line:
         line = wire.send(application, legacy, None, method="GET")
         await line.until(lambda: line.text)
+        for method, asked in (("subscribe", other), ("subscribe", uri), ("unsubscribe", other)):
+            answer = await subscribe(f"resources/{method}", {"uri": asked})
+            assert answer.result == {}
+        await sync_to_async(resource_updated)(other)
         user.is_staff = True
         await sync_to_async(user.save)()
         await line.until(lambda: "notifications/tools/list_changed" in methods(line))
@@ -195,6 +199,19 @@ def test_a_session_hears_of_its_lists_and_of_what_it_subscribed_to(
     line = async_to_sync(scenario)()
     assert line.events[-1]["params"] == {"uri": uri}
     assert SUBSCRIPTION_KEY not in line.text
+
+
+def test_a_newer_stream_of_a_session_ends_the_older(application: Any, legacy: MCPClient) -> None:
+    async def scenario() -> None:
+        older = wire.send(application, legacy, None, method="GET")
+        await older.until(lambda: older.text)
+        newer = wire.send(application, legacy, None, method="GET")
+        await older.end()
+        await newer.until(lambda: newer.text)
+        assert not newer.task.done()
+        await newer.hang_up()
+
+    async_to_sync(scenario)()
 
 
 def test_a_get_of_nobodys_session_is_refused(legacy: MCPClient, application: Any) -> None:
