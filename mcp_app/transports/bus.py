@@ -26,6 +26,8 @@ LOST: Final = "bus.lost"
 """Told to every subscriber when the layer went away: messages may have been missed."""
 _RENEWAL: Final = 3600.0
 """Seconds after which the group is joined anew; layers forget members that only listen."""
+_IDLE_WAIT: Final = 2
+"""Seconds that one wait for a message lasts at Redis."""
 _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 """Seconds between two attempts to reach a layer that is away."""
@@ -125,6 +127,10 @@ class Relay:
         self._loop = asyncio.new_event_loop()
         # Not the layer that the product shares: some keep locks that belong to one event loop.
         self._layer: Any = channel_layers.make_backend(DEFAULT_CHANNEL_LAYER)
+        if hasattr(self._layer, "brpop_timeout"):
+            # Redis must answer an idle wait before its client gives the connection up: redis-py 8
+            # does after five seconds, as long as channels_redis asks to wait.
+            self._layer.brpop_timeout = _IDLE_WAIT
         self._hearing = self._loop.create_task(self._hear())
         self._thread = threading.Thread(target=self._run, name="mcp_app-bus", daemon=True)
         self._thread.start()

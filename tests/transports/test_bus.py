@@ -70,3 +70,11 @@ def test_processes_hear_each_other_and_nobody_hears_twice() -> None:
         there.publish("a", {"n": 2})
         assert near.waits_for(published + 1, 5)
         assert near.messages.count(("a", {"n": 2})) == 1
+
+
+@pytest.mark.skipif("REDIS_URL" not in os.environ, reason="needs a shared channel layer")
+def test_an_idle_wait_ends_before_the_client_library_gives_up() -> None:
+    bus = EventBus()
+    bus.listen()
+    assert bus._relay is not None
+    assert bus._relay._layer.brpop_timeout < 5  # redis-py's own patience with a quiet server
