@@ -52,11 +52,6 @@ class Call:
     claimed: bool = False
     """Whether the run itself has made sure that nobody else answers."""
 
-    @property
-    def tool(self) -> Declaration:
-        """The target."""
-        return self.target
-
     def claim(self) -> bool:
         """Whether the end of the run is the answer; its time limit may have answered before."""
         self.claimed = self.claimed or self.inbound.claim()
@@ -120,8 +115,8 @@ async def arun(call: Call, services: Services) -> Ran:
 
 
 async def _result_of(call: Call) -> Any:
-    started = call.tool.function(**call.arguments)
-    if call.tool.kind is Kind.ASYNC_GENERATOR:
+    started = call.target.function(**call.arguments)
+    if call.target.kind is Kind.ASYNC_GENERATOR:
         return await _adrain(call, started)
     return await started
 

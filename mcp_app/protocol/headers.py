@@ -14,7 +14,6 @@ METHOD: Final = "mcp-method"
 NAME: Final = "mcp-name"
 SESSION_ID: Final = "mcp-session-id"
 LAST_EVENT_ID: Final = "last-event-id"
-PARAM_PREFIX: Final = "mcp-param-"
 
 NAME_SOURCE: Final[Mapping[str, str]] = {
     "tools/call": "name",

@@ -12,7 +12,6 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Final
 
-from mcp_app.catalog.definition import Kind
 from mcp_app.conf import settings
 from mcp_app.dispatch.calls import Call, Ran
 from mcp_app.dispatch.context import Cancelled, Outlet, Silence, TimeLimitReached
@@ -163,7 +162,7 @@ class Conversation:
         if not isinstance(prepared, Call):
             return prepared
         self._call = prepared
-        if prepared.refusal is None and (_is_async(prepared) or not prepared.tool.read_only):
+        if prepared.refusal is None and (prepared.target.is_async or not prepared.target.read_only):
             return prepared
         return self._run(prepared)
 
@@ -208,9 +207,9 @@ class Conversation:
 
     async def _finish(self, call: Call) -> Reply | None:
         """Run what one hop could not: an async tool here, one that writes in its own lane."""
-        if not may_run(await _committed(begin(call.inbound, writes=not call.tool.read_only))):
+        if not may_run(await _committed(begin(call.inbound, writes=not call.target.read_only))):
             return self._dispatcher.withhold(call.inbound)
-        if _is_async(call):
+        if call.target.is_async:
             ran = await self._run_async(call)
             settle = partial(self._settle, call, ran)
             # What is left to the time limit is to read a lazy value.
@@ -264,10 +263,6 @@ class Conversation:
         assert call is not None, "only a running call is ever overdue"
         call.inbound.cancellation.cancel()
         return self._dispatcher.finish(call, Ran(error=TimeLimitReached()))
-
-
-def _is_async(call: Call) -> bool:
-    return call.tool.kind in (Kind.ASYNC, Kind.ASYNC_GENERATOR)
 
 
 async def _committed(future: Future[bool] | None) -> bool:

@@ -12,7 +12,6 @@ from django.conf import settings as django_settings
 
 from mcp_app.auth.sessions import DatabaseSessions
 from mcp_app.auth.states import SignedStates
-from mcp_app.catalog.definition import Kind
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
 from mcp_app.dispatch.calls import Call
@@ -103,10 +102,10 @@ class Endpoint:
         return reply
 
     def _run(self, call: Call) -> Reply:
-        writes = not call.tool.read_only and call.refusal is None
+        writes = not call.target.read_only and call.refusal is None
         if not may_run(_wait(begin(call.inbound, writes=writes))):
             return self.dispatcher.withhold(call.inbound)
-        if call.tool.kind in (Kind.ASYNC, Kind.ASYNC_GENERATOR):
+        if call.target.is_async:
             ran = async_to_sync(self.dispatcher.arun)(call)
         else:
             ran = self.dispatcher.run(call)
