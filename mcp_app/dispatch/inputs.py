@@ -6,11 +6,10 @@ stream while the call waits. Which of the two an inbound message has is decided 
 """
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
-
-import orjson
 
 from mcp_app.catalog.inputs import AnswerInvalid, Question
 from mcp_app.protocol.errors import InvalidParams, MissingCapability
@@ -89,8 +88,9 @@ class Binding:
     @classmethod
     def of(cls, principal: str, method: str, target: str, arguments: Any) -> "Binding":
         """For a request's salient parameters."""
-        salient = orjson.dumps([target, arguments], option=orjson.OPT_SORT_KEYS)
-        return cls(principal, method, hashlib.sha256(salient).hexdigest())
+        # The standard library writes what orjson does not: long integers and lone surrogates.
+        salient = json.dumps([target, arguments], sort_keys=True)
+        return cls(principal, method, hashlib.sha256(salient.encode("ascii")).hexdigest())
 
     def as_dict(self) -> dict[str, str]:
         """For sealing."""

@@ -71,6 +71,15 @@ def test_a_long_integer_keeps_its_digits_on_the_wire(mcp: MCPClient) -> None:
     assert b'"id":9007199254740993,' in sent(client, message(client, "9007199254740993")).body
 
 
+@pytest.mark.parametrize("number", [-(2**63) - 1, 2**63, int("1" * 60)], ids=["low", "high", "60"])
+def test_an_integer_of_any_length_is_an_argument(
+    make_client: MakeClient, version: str, number: int
+) -> None:
+    client = ready(make_client(version))
+    (block,) = client.call("add", {"a": number, "b": 1}).result["content"]
+    assert json.loads(block["text"]) == {"total": number + 1}
+
+
 def test_what_is_no_id_is_refused_and_nothing_runs(
     make_client: MakeClient, version: str, counted: Counted
 ) -> None:
