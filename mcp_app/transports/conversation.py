@@ -22,13 +22,15 @@ from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol.errors import Throttled
 from mcp_app.transports.bus import Subscription, bus
 from mcp_app.transports.call_stream import CallStream, Opening, keep
-from mcp_app.transports.exchange import Entered, Exchange, Refused
+from mcp_app.transports.exchange import Entered, Exchange
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
 from mcp_app.transports.listening import get_stream, listen_stream
 from mcp_app.transports.outlets import Notifications
 from mcp_app.transports.postbox import hear_cancellation
+from mcp_app.transports.reception import Refused
 from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
+from mcp_app.transports.session_requests import SessionRequest
 from mcp_app.transports.watch import watch
 from mcp_app.work.lanes import READ, WRITE, Lane, Place, beside_sync_code
 
@@ -57,7 +59,7 @@ class Conversation:
             outlet = self._notifications = Notifications(asyncio.get_running_loop())
         self._method = incoming.method
         self._exchange = Exchange(dispatcher, incoming, accepts, body, outlet)
-        self._shortest_limit = min(dispatcher.time_limit(self._exchange.parsed), _LOOK)
+        self._shortest_limit = min(dispatcher.time_limit(self._exchange.message), _LOOK)
         self._hung_up = False
         self._entered = Entered()
         self._inbound: Inbound | None = None
@@ -138,8 +140,11 @@ class Conversation:
         return combine(replies, is_batch=self._entered.is_batch)
 
     async def _end_session(self) -> HttpReply:
-        ended = await READ.run(self._exchange.end_session)
+        ended = await READ.run(self._session_request().end_session)
         return await self._refusal(ended) if isinstance(ended, Refused) else ended
+
+    def _session_request(self) -> SessionRequest:
+        return SessionRequest(self._dispatcher, self._exchange.incoming)
 
     async def _refusal(self, refused: Refused) -> HttpReply:
         await _committed(conclude(refused.record, ""))
@@ -200,7 +205,7 @@ class Conversation:
 
     async def _session_stream(self) -> Opening:
         """GET: a handshake session's own stream, or the rest of one that broke off."""
-        opened = await READ.run(self._exchange.open_stream)
+        opened = await READ.run(self._session_request().open_stream)
         if isinstance(opened, Refused):
             return await self._refusal(opened)
         return get_stream(opened, self._dispatcher.services)

@@ -28,10 +28,12 @@ from mcp_app.transports import gates
 from mcp_app.transports.bus import bus
 from mcp_app.transports.callers import scope_challenge
 from mcp_app.transports.conversation import Conversation
-from mcp_app.transports.exchange import Exchange, Refused
+from mcp_app.transports.exchange import Exchange
 from mcp_app.transports.incoming import HttpReply, Incoming
 from mcp_app.transports.postbox import session_topic
+from mcp_app.transports.reception import Refused
 from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
+from mcp_app.transports.session_requests import SessionRequest
 from mcp_app.work import read_only, transactions
 
 NOT_FOUND: Final = HttpReply(404)
@@ -76,9 +78,9 @@ class Endpoint:
     def answer(self, incoming: Incoming, body: bytes) -> HttpReply:
         """Answer in this thread: nothing streams, and an async tool gets a loop of its own."""
         accepts = gates.negotiate(incoming)
-        exchange = Exchange(self.dispatcher, incoming, accepts, body, Silence())
         if incoming.method == "DELETE":
-            return self._ended(exchange.end_session())
+            return self._ended(SessionRequest(self.dispatcher, incoming).end_session())
+        exchange = Exchange(self.dispatcher, incoming, accepts, body, Silence())
         entered = exchange.enter()
         replies = [self.reply(item) for item in entered.items]
         return worded(combine(replies, is_batch=entered.is_batch), accepts)
