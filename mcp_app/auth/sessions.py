@@ -67,7 +67,9 @@ class DatabaseSessions:
 
     def update(self, session_id: str, **changes: Any) -> None:
         """Write what `dispatch.interfaces.SessionStore.update` names."""
-        Session.objects.filter(key=session_id, ended_at__isnull=True).update(**changes)
+        Session.objects.filter(key=session_id, ended_at__isnull=True).update(
+            **_without_nul(changes)
+        )
 
 
 def _end_oldest(caller: Caller) -> None:

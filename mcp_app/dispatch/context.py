@@ -202,6 +202,17 @@ class Context(ContextBase):
         """What the client declared that it can do."""
         return self._route.capabilities
 
+    @property
+    def known_roots(self) -> tuple[Root, ...] | None:
+        """What a handshake session's client last reported of its roots, when this call began.
+
+        None where it has not, where they have changed since, and without a session: `roots` asks.
+        """
+        roots = self.session.roots if self.session is not None else None
+        if roots is None:
+            return None
+        return tuple(Root(root["uri"], root.get("name")) for root in roots)
+
     def report_progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:

@@ -12,11 +12,12 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_app.catalog.inputs import AnswerInvalid, Question
+from mcp_app.catalog.inputs import AnswerInvalid, ListRoots, Question
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Cancellation, Outlet
 from mcp_app.dispatch.inputs import Binding, CannotAsk, InputRequired, Questions
 from mcp_app.protocol.versions import ProtocolVersion
+from mcp_app.transports import roots
 from mcp_app.transports.bus import Subscription, bus
 
 _LOOK: Final = 0.5
@@ -108,7 +109,8 @@ class _Waiting:
     """One question that was sent."""
 
     def __init__(self, question: Question[Any], session_id: str) -> None:
-        self.id = f"ask-{secrets.token_urlsafe(12)}"
+        asks_roots = question.method == ListRoots.method
+        self.id = roots.new_id() if asks_roots else f"ask-{secrets.token_urlsafe(12)}"
         self._question = question
         self._future: Future[Mapping[str, Any]] = Future()
         self._subscription: Subscription = bus.subscribe(

@@ -14,6 +14,7 @@ from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.models import Token
 from mcp_app.protocol import messages, sse
 from mcp_app.protocol.envelope import SUBSCRIPTION_KEY
+from mcp_app.transports import roots
 from mcp_app.transports.bus import bus
 from mcp_app.transports.live import LiveStream
 from mcp_app.transports.postbox import session_topic
@@ -68,6 +69,7 @@ def get_stream(opened: SessionStream, services: Services) -> AsyncIterator[bytes
     name = uuid.uuid4().hex
     bus.publish(session_topic(session.session_id), {"listener": name})
     stream = LiveStream(
+        opening=_session_opening(session),
         credential=credential_of(inbound.caller, session),
         interest=interest,
         fingerprints=lambda: fingerprints(inbound, interest, services),
@@ -75,6 +77,13 @@ def get_stream(opened: SessionStream, services: Services) -> AsyncIterator[bytes
         name=name,
     )
     return stream.chunks()
+
+
+def _session_opening(session: SessionState) -> bytes:
+    """A comment, and the question for its roots where they are not known."""
+    request = roots.request_for(session) if session.roots is None else None
+    asked = b"" if request is None else sse.event(messages.dumps(request))
+    return sse.COMMENT + asked
 
 
 def credential_of(caller: Caller, session: SessionState | None) -> Credential:

@@ -106,6 +106,8 @@ class LiveStream:
             heard, self._waiting = self._waiting, deque()
             if self._is_over():
                 return
+            for request in (message["request"] for _, message in heard if "request" in message):
+                yield sse.event(messages.dumps(request))
             for method, params in await self._concerning(heard):
                 tagged = {**params, "_meta": dict(self.tag)} if self.tag else params
                 yield sse.event(messages.dumps(messages.notification(method, tagged)))

@@ -9,6 +9,7 @@ from typing import Any
 from mcp_app.dispatch.interfaces import SessionState, SessionStore
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol.messages import Message, Notification, Response
+from mcp_app.transports import roots
 from mcp_app.transports.asking import post_answer
 from mcp_app.transports.bus import Subscription, bus
 
@@ -28,6 +29,7 @@ def deliver(message: Message, session: SessionState | None, sessions: SessionSto
     if session is None:
         return
     if isinstance(message, Response):
+        roots.remember(session, message.id, message.result, sessions)
         post_answer(session.session_id, message.id, message.result, message.error)
     elif isinstance(message, Notification):
         _note(message, session, sessions)
@@ -38,8 +40,11 @@ def _note(message: Notification, session: SessionState, sessions: SessionStore) 
         asked = (message.params or {}).get("requestId")
         bus.publish(cancel_topic(session.session_id), {"id": asked})
     elif message.method == "notifications/roots/list_changed":
-        # What was known of the roots is no longer so; the next tool that asks learns anew.
+        # What was known of the roots is no longer so.
         sessions.update(session.session_id, roots=None)
+        request = roots.request_for(session)
+        if request is not None:
+            bus.publish(session_topic(session.session_id), {"request": request})
 
 
 def hear_cancellation(inbound: Inbound, stop: Callable[[], None]) -> Subscription | None:
