@@ -12,7 +12,8 @@ import os
 import threading
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, Final
 
@@ -31,6 +32,8 @@ _IDLE_WAIT: Final = 2
 _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 """Seconds between two attempts to reach a layer that is away."""
+_PATIENCE: Final = 1.0
+"""Seconds, at most, that are waited for messages on their way."""
 
 Listener = Callable[[str, Mapping[str, Any]], None]
 
@@ -70,11 +73,18 @@ class EventBus:
         return subscription
 
     def publish(self, topic: str, message: Mapping[str, Any]) -> None:
-        """Tell every subscriber of the topic, in every process. Never raises, never blocks."""
+        """Tell every subscriber of the topic, in every process. Never raises.
+
+        It does not wait for the layer, but for the first message of a process that hears nothing
+        itself: a command may end before the layer is reached, and could reach it no more then.
+        """
         self._deliver(topic, message)
+        hears_nothing = self._relay is None
         self.listen()
         if self._relay is not None:
-            self._relay.send(topic, message)
+            sending = self._relay.send(topic, message)
+            if hears_nothing and not _on_event_loop():
+                wait(sending, _PATIENCE)
 
     def listen(self) -> None:
         """Begin to hear the other processes; harmless where that has begun, or there are none."""
@@ -124,6 +134,7 @@ class Relay:
     def __init__(self, deliver: Listener, deliver_loss: Callable[[], None]) -> None:
         self._origin = uuid.uuid4().hex
         self._deliver, self._deliver_loss = deliver, deliver_loss
+        self._sending: set[Future[None]] = set()
         self._loop = asyncio.new_event_loop()
         # Not the layer that the product shares: some keep locks that belong to one event loop.
         self._layer: Any = channel_layers.make_backend(DEFAULT_CHANNEL_LAYER)
@@ -136,8 +147,8 @@ class Relay:
         self._thread.start()
         atexit.register(self._stop)
 
-    def send(self, topic: str, message: Mapping[str, Any]) -> None:
-        """Pass a message on; from any thread."""
+    def send(self, topic: str, message: Mapping[str, Any]) -> "Collection[Future[None]]":
+        """Pass a message on; from any thread. What is on its way is returned."""
         envelope = {
             "type": "mcp.event",
             "origin": self._origin,
@@ -145,7 +156,10 @@ class Relay:
             "message": dict(message),
         }
         if not self._loop.is_closed():
-            asyncio.run_coroutine_threadsafe(self._send(envelope), self._loop)
+            sending = asyncio.run_coroutine_threadsafe(self._send(envelope), self._loop)
+            self._sending.add(sending)
+            sending.add_done_callback(self._sending.discard)
+        return tuple(self._sending)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -155,9 +169,10 @@ class Relay:
 
     def _stop(self) -> None:
         """The interpreter is about to end, and the layer's libraries with it."""
+        wait(tuple(self._sending), _PATIENCE)
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._hearing.cancel)
-        self._thread.join(_SHORTEST_PAUSE * 10)
+        self._thread.join(_PATIENCE)
 
     async def _send(self, envelope: Mapping[str, Any]) -> None:
         try:
@@ -193,6 +208,14 @@ class Relay:
     def _hear_one(self, envelope: Mapping[str, Any]) -> None:
         if envelope.get("origin") != self._origin:
             self._deliver(envelope["topic"], envelope["message"])
+
+
+def _on_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _is_shared() -> bool:
