@@ -4,6 +4,7 @@
 what to write; unknown keys are a system check (`mcp_app.E001`).
 """
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import lru_cache
@@ -30,6 +31,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "ALLOW_ANONYMOUS": False,
     "ALLOWED_ORIGINS": [],
     "ORIGIN_CHECK": None,
+    "CORS": False,
     "NUM_PROXIES": 0,
     "MAX_BODY_BYTES": 10 * 1024 * 1024,
     "MAX_RESULT_BYTES": 4 * 1024 * 1024,
@@ -59,6 +61,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """Every key with its default. Sizes in bytes; times in seconds unless the name says otherwise."""
 
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*\s]+/?", re.IGNORECASE)
 AUDIT_LEVELS: Final = ("none", "names", "redacted", "digest")
 _POSITIVE: Final = (
     "MAX_BODY_BYTES",
@@ -84,6 +87,7 @@ _NOT_NEGATIVE: Final = (
 _FLAGS: Final = (
     "ENABLED",
     "ALLOW_ANONYMOUS",
+    "CORS",
     "LENIENT_ARGUMENTS",
     "LEGACY_SESSIONS",
     "AUDIT_REQUIRED",
@@ -184,6 +188,7 @@ def validate() -> None:
     _validate_versions()
     _validate_numbers()
     _validate_scopes()
+    _validate_origins()
     for name in _PATHS:
         _validate_paths(name)
     if settings.AUDIT_ARGUMENTS not in AUDIT_LEVELS:
@@ -237,6 +242,17 @@ def _validate_scopes() -> None:
             or any(c in ' "\\' or not "!" <= c <= "~" for c in scope)
         ):
             raise ImproperlyConfigured(f"MCP_APP['SCOPES'] has {scope!r}, which is no scope name.")
+
+
+def _validate_origins() -> None:
+    origins = settings.ALLOWED_ORIGINS
+    listed = [] if isinstance(origins, str) else list(origins)
+    wrong = [o for o in listed if not isinstance(o, str) or not _ORIGIN.fullmatch(o)]
+    if isinstance(origins, str) or wrong:
+        raise ImproperlyConfigured(
+            "MCP_APP['ALLOWED_ORIGINS'] must list whole origins, such as 'https://app.example';"
+            f" it has {(wrong or [origins])[0]!r}. A rule is MCP_APP['ORIGIN_CHECK']."
+        )
 
 
 def _validate_paths(name: str) -> None:

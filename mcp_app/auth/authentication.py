@@ -8,7 +8,7 @@ from django.views.decorators.debug import sensitive_variables
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 
-from mcp_app.auth.address import client_address
+from mcp_app.address import client_address
 from mcp_app.auth.verification import CredentialsInvalid, Invalid, verify
 from mcp_app.conf import settings
 from mcp_app.models import Token

@@ -231,6 +231,13 @@ class NotAcceptable(Refusal):
     status = 406
 
 
+class LengthRequired(Refusal):
+    """The body's length is not declared, and this server cannot read such a body."""
+
+    code = 411
+    status = 411
+
+
 class PayloadTooLarge(Refusal):
     """The body is larger than the limit, which is given in bytes."""
 

@@ -8,7 +8,7 @@ from rest_framework.exceptions import APIException, AuthenticationFailed, NotAut
 from rest_framework.request import Request
 
 from mcp_app.access.view import MessageParser
-from mcp_app.auth.address import client_address
+from mcp_app.address import client_address
 from mcp_app.auth.tokens import effective_scopes
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller

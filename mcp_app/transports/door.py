@@ -13,9 +13,9 @@ from django.core.handlers.asgi import ASGIRequest
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
 from mcp_app.protocol.errors import InvalidRequest
-from mcp_app.transports import gates
+from mcp_app.transports import cors, gates, refusals
 from mcp_app.transports.conversation import Conversation
-from mcp_app.transports.endpoint import endpoint_for, refused
+from mcp_app.transports.endpoint import endpoint_for, refused, turn_away
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
 
 Scope = MutableMapping[str, Any]
@@ -42,6 +42,7 @@ class EndpointApplication:
             request = ASGIRequest(scope, body_file)
         except ValueError:
             error = InvalidRequest("The query string or the Content-Type cannot be read.")
+            refusals.note_unreadable(error, headers)
             await _send_reply(send, refused(headers, error))
             return
         incoming = Incoming(request, headers, transport="asgi", streams=True)
@@ -52,9 +53,10 @@ class EndpointApplication:
             except ClientGone:
                 return
         if reply is not None:
-            await _send_reply(send, reply)
+            await _send_reply(send, cors.readable(reply, incoming))
             return
-        await _hold(endpoint.converse(incoming, body_file.getvalue()), receive, send)
+        conversation = endpoint.converse(incoming, body_file.getvalue())
+        await _hold(conversation, incoming, receive, send)
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -75,16 +77,18 @@ async def _read(incoming: Incoming, receive: Receive, body_file: BytesIO) -> Htt
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > settings.MAX_BODY_BYTES:
-            return refused(incoming.headers, gates.too_large())
+            return turn_away(incoming, gates.too_large())
         body_file.write(chunk)
         if not message.get("more_body", False):
             body_file.seek(0)
             return None
 
 
-async def _hold(conversation: Conversation, receive: Receive, send: Send) -> None:
+async def _hold(
+    conversation: Conversation, incoming: Incoming, receive: Receive, send: Send
+) -> None:
     """Answer and watch the line meanwhile: whichever ends first ends both."""
-    answering = asyncio.create_task(_answer(conversation, send))
+    answering = asyncio.create_task(_answer(conversation, incoming, send))
     watching = asyncio.create_task(_watch(receive))
     try:
         await asyncio.wait({answering, watching}, return_when=asyncio.FIRST_COMPLETED)
@@ -98,12 +102,12 @@ async def _hold(conversation: Conversation, receive: Receive, send: Send) -> Non
         answering.result()
 
 
-async def _answer(conversation: Conversation, send: Send) -> None:
+async def _answer(conversation: Conversation, incoming: Incoming, send: Send) -> None:
     answer = await conversation.answer()
     if isinstance(answer, HttpStream):
-        await _send_stream(send, answer)
+        await _send_stream(send, cors.readable(answer, incoming))
     else:
-        await _send_reply(send, answer)
+        await _send_reply(send, cors.readable(answer, incoming))
 
 
 async def _watch(receive: Receive) -> None:

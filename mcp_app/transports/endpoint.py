@@ -24,7 +24,7 @@ from mcp_app.protocol.door import era_of_header
 from mcp_app.protocol.errors import ProtocolError
 from mcp_app.protocol.messages import dumps
 from mcp_app.protocol.versions import Era, of_era
-from mcp_app.transports import gates
+from mcp_app.transports import cors, gates, refusals
 from mcp_app.transports.bus import bus
 from mcp_app.transports.callers import scope_challenge
 from mcp_app.transports.conversation import Conversation
@@ -64,15 +64,22 @@ class Endpoint:
         if not settings.enabled:
             return NOT_FOUND
         try:
-            gates.check_method(incoming)
-            gates.check_host(incoming)
-            gates.check_origin(incoming)
-            if incoming.method == "POST":
-                gates.check_declared_size(incoming)
-                gates.check_media_type(incoming)
-            gates.negotiate(incoming)
+            return self._pass(incoming)
         except ProtocolError as error:
-            return refused(incoming.headers, error)
+            return turn_away(incoming, error)
+
+    def _pass(self, incoming: Incoming) -> HttpReply | None:
+        is_preflight = cors.is_preflight(incoming)
+        if not is_preflight:
+            gates.check_method(incoming)
+        gates.check_host(incoming)
+        gates.check_origin(incoming)
+        if is_preflight:
+            return cors.preflight(self.server, incoming)
+        if incoming.method == "POST":
+            gates.check_declared_size(incoming)
+            gates.check_media_type(incoming)
+        gates.negotiate(incoming)
         return None
 
     def answer(self, incoming: Incoming, body: bytes) -> HttpReply:
@@ -112,6 +119,12 @@ class Endpoint:
         else:
             ran = self.dispatcher.run(call)
         return self.dispatcher.finish(call, ran)
+
+
+def turn_away(incoming: Incoming, error: ProtocolError) -> HttpReply:
+    """A gate's refusal, of which the log hears once a kind."""
+    refusals.note(error, incoming)
+    return refused(incoming.headers, error)
 
 
 def refused(headers: Mapping[str, str], error: ProtocolError) -> HttpReply:

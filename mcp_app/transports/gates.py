@@ -1,5 +1,6 @@
 """What is asked of a request before its body is read: each gate passes or raises a Refusal."""
 
+import logging
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -21,6 +22,8 @@ from mcp_app.protocol.headers import SESSION_ID
 from mcp_app.protocol.versions import Era, of_era
 from mcp_app.transports.incoming import EVENT_STREAM, JSON, Incoming
 
+logger: Final = logging.getLogger("mcp_app.gates")
+
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -35,16 +38,18 @@ class Accepts:
     """Whether a whole answer is better sent as an event, too."""
 
 
-def check_method(incoming: Incoming) -> None:
-    """POST always; DELETE where there are sessions; GET for a session's own stream alone.
+def methods(incoming: Incoming) -> list[str]:
+    """POST always; DELETE where there are sessions; GET where their own streams can be sent."""
+    if not (settings.LEGACY_SESSIONS and of_era(settings.versions, Era.LEGACY)):
+        return ["POST"]
+    return ["POST", "DELETE", "GET"] if incoming.streams else ["POST", "DELETE"]
 
-    A GET that could not stream would only keep a client, or a worker, waiting.
-    """
-    allowed = ["POST"]
-    if settings.LEGACY_SESSIONS and of_era(settings.versions, Era.LEGACY):
-        allowed.append("DELETE")
-        if incoming.streams and SESSION_ID in incoming.headers:
-            allowed.append("GET")
+
+def check_method(incoming: Incoming) -> None:
+    """A GET without a session could not stream: it would only keep a client waiting."""
+    allowed = methods(incoming)
+    if SESSION_ID not in incoming.headers and "GET" in allowed:
+        allowed.remove("GET")
     if incoming.method not in allowed:
         raise MethodNotAllowed(", ".join(allowed))
 
@@ -62,13 +67,26 @@ def check_origin(incoming: Incoming) -> None:
 
     `2026-07-28 basic/transports/streamable-http` Security & Endpoint.
     """
+    if "origin" in incoming.headers and not has_known_origin(incoming):
+        raise Forbidden("This Origin is not allowed.")
+
+
+def has_known_origin(incoming: Incoming) -> bool:
+    """Whether the request names an Origin, and a list, a rule or our own host admits it."""
     origin = incoming.headers.get("origin")
-    if origin is None or _is_allowed_origin(origin, incoming):
-        return
+    if origin is None:
+        return False
+    return _is_allowed_origin(origin, incoming) or _passes_own_rule(origin)
+
+
+def _passes_own_rule(origin: str) -> bool:
+    """What the product's own rule says; a rule that breaks admits nobody."""
     check = settings.origin_check
-    if check is not None and check(origin):
-        return
-    raise Forbidden("This Origin is not allowed.")
+    try:
+        return check is not None and bool(check(origin))
+    except Exception:
+        logger.exception("MCP_APP['ORIGIN_CHECK'] failed; the Origin is refused")
+        return False
 
 
 def _is_allowed_origin(origin: str, incoming: Incoming) -> bool:
@@ -92,7 +110,10 @@ def _is_same_origin(host: str, port: int | None, incoming: Incoming) -> bool:
     A name that only `ALLOWED_HOSTS = ["*"]` admits proves nothing: it may be an attacker's, made
     to resolve to this machine.
     """
-    own_host, own_port = split_domain_port(incoming.request.get_host())
+    try:
+        own_host, own_port = split_domain_port(incoming.request.get_host())
+    except DisallowedHost:
+        return False
     default = _DEFAULT_PORTS[incoming.request.scheme or "http"]
     if own_host != host or int(own_port or default) != port:
         return False
@@ -121,6 +142,9 @@ def check_media_type(incoming: Incoming) -> None:
     kind = incoming.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise UnsupportedMediaType("The Content-Type must be application/json.")
+    if incoming.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+        # What is small on the way may be any size once it is unpacked.
+        raise UnsupportedMediaType("The body must not be compressed.")
 
 
 def negotiate(incoming: Incoming) -> Accepts:

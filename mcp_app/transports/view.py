@@ -16,9 +16,9 @@ from django.http.request import UnreadablePostError
 
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
-from mcp_app.protocol.errors import ParseError
-from mcp_app.transports import gates
-from mcp_app.transports.endpoint import Endpoint, endpoint_for, refused
+from mcp_app.protocol.errors import LengthRequired, ParseError, ProtocolError
+from mcp_app.transports import cors, gates
+from mcp_app.transports.endpoint import Endpoint, endpoint_for, turn_away
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
 
 _MARKS: Final = dict(vars(markcoroutinefunction(lambda: None)))
@@ -52,22 +52,22 @@ class EndpointView:
         if reply is None:
             body = _read(incoming)
             reply = body if isinstance(body, HttpReply) else endpoint.answer(incoming, body)
-        return _response(reply)
+        return _response(reply, incoming)
 
     async def _on_loop(self, request: HttpRequest) -> HttpResponseBase:
         endpoint, incoming = self._open(request, streams=True)
         reply = endpoint.gate(incoming)
         if reply is not None:
-            return _response(reply)
+            return _response(reply, incoming)
         # Django has received the whole body before: reading it does not block.
         body = _read(incoming)
         if isinstance(body, HttpReply):
-            return _response(body)
+            return _response(body, incoming)
         answer = await endpoint.converse(incoming, body).answer()
         if isinstance(answer, HttpStream):
-            response = StreamingHttpResponse(answer.chunks, headers=answer.all_headers())
-            return response
-        return _response(answer)
+            stream = cors.readable(answer, incoming)
+            return StreamingHttpResponse(stream.chunks, headers=stream.all_headers())
+        return _response(answer, incoming)
 
     def _open(self, request: HttpRequest, *, streams: bool) -> tuple[Endpoint, Incoming]:
         headers = {name.lower(): value for name, value in request.headers.items()}
@@ -78,17 +78,36 @@ class EndpointView:
 def _read(incoming: Incoming) -> bytes | HttpReply:
     """The body, up to the app's own limit and not Django's, whose error would be a page."""
     limit = settings.MAX_BODY_BYTES
-    request = incoming.request
+    request: Any = incoming.request
     try:
-        body: bytes = request._body if hasattr(request, "_body") else request.read(limit + 1)
+        body: bytes = (
+            request._body if hasattr(request, "_body") else _source(request).read(limit + 1)
+        )
+    except ProtocolError as error:
+        return turn_away(incoming, error)
     except (UnreadablePostError, OSError):
-        return refused(incoming.headers, ParseError("The body could not be read."))
+        return turn_away(incoming, ParseError("The body could not be read."))
     if len(body) > limit:
-        return refused(incoming.headers, gates.too_large())
+        return turn_away(incoming, gates.too_large())
     return body
 
 
-def _response(reply: HttpReply) -> HttpResponse:
+def _source(request: Any) -> Any:
+    """What to read the body from: Django takes one without a length under WSGI for empty.
+
+    Raises:
+        LengthRequired: nobody would say where such a body ends.
+    """
+    chunked = "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH")
+    if not chunked or "wsgi.input" not in request.META:
+        return request
+    if request.META.get("wsgi.input_terminated"):
+        return request.META["wsgi.input"]
+    raise LengthRequired("This server needs a Content-Length.")
+
+
+def _response(reply: HttpReply, incoming: Incoming) -> HttpResponse:
+    reply = cors.readable(reply, incoming)
     response = HttpResponse(reply.body, status=reply.status, headers=reply.all_headers())
     if not reply.body:
         del response.headers["Content-Type"]

@@ -19,6 +19,7 @@ LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 
 MakeClient = Callable[..., MCPClient]
 MakeToken = Callable[..., str]
+Serve = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)
