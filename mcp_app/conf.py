@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from mcp_app import __version__
+from mcp_app.catalog.keywords import AUDIT_LEVELS
 from mcp_app.protocol.versions import BY_NAME, VERSIONS, ProtocolVersion
 
 DEFAULTS: Final[Mapping[str, Any]] = {
@@ -62,7 +63,6 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 """Every key with its default. Sizes in bytes; times in seconds unless the name says otherwise."""
 
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*\s]+/?", re.IGNORECASE)
-AUDIT_LEVELS: Final = ("none", "names", "redacted", "digest")
 _POSITIVE: Final = (
     "MAX_BODY_BYTES",
     "MAX_RESULT_BYTES",

@@ -15,6 +15,7 @@ from django.db.models import CharField
 from mcp_app.audit.keys import SecretKeys, secret_keys
 from mcp_app.audit.redaction import hidden_texts, stored_arguments
 from mcp_app.audit.text import MARGIN, printable, redact_text
+from mcp_app.catalog.disclosure import NOTHING
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord
 from mcp_app.models import CallEvent, Token
@@ -113,17 +114,23 @@ def _line(text: str, width: int) -> str:
 
 def _error_text(record: CallRecord, keys: SecretKeys) -> str:
     """The error's text without what `_arguments` leaves out."""
-    hidden = hidden_texts(record.arguments, keys=keys, sensitive=record.sensitive)
+    told = record.disclosure if _level(record) == "redacted" else NOTHING
+    hidden = hidden_texts(record.arguments, keys=keys, disclosure=told)
     return redact_text(record.error_text, keys, limit=ERROR_TEXT_LIMIT, known=hidden)
 
 
 def _arguments(record: CallRecord, keys: SecretKeys) -> Any:
-    level = settings.AUDIT_ARGUMENTS
+    level, told = _level(record), record.disclosure
     try:
-        return stored_arguments(record.arguments, level, keys=keys, sensitive=record.sensitive)
+        return stored_arguments(record.arguments, level, keys=keys, disclosure=told)
     except Exception:
         logger.exception("The arguments of %s could not be stored", record.correlation_id)
         return _UNREADABLE
+
+
+def _level(record: CallRecord) -> str:
+    """How much is kept of the arguments: what the declaration says, else the project."""
+    return record.audit or str(settings.AUDIT_ARGUMENTS)
 
 
 @lru_cache(maxsize=2048)

@@ -13,6 +13,9 @@ from mcp_app.audit.keys import SecretKeys
 
 REDACTED: Final = "[redacted]"
 
+SHORTEST: Final = 3
+"""In characters: what is shorter is in too many innocent words to be looked up."""
+
 Span = tuple[int, int]
 
 # No pattern below matches without one of these: most texts have none and are done in one pass.
@@ -40,6 +43,14 @@ _HEADERS: Final = re.compile(
 )
 _URLS: Final = re.compile(r"://[^/\s:@]{0,256}:([^@\s/]{1,1024})@")
 _NAMES: Final = re.compile(r"(?<!\w)(\w[\w-]{0,63})[\"')\]\\]{0,3}\s{0,4}(?:=>|[=:]{1,2})\s{0,4}")
+# "password: is required" says nothing of the password; "password: hunter2" does.
+_PROSE: Final = re.compile(
+    r"(?:is|are|was|were|should|must|may|can|cannot|has|have|does|did|will|this|that|these|the|an?"
+    r"|not|no|ensure|enter|please|invalid|required|missing|unknown|expected|too|at|only"
+    r"|(?:string|value|input|field|text|number|list|data|url|bytes)\s(?:should|must|is|was|has|may))"
+    r"(?=[\s.,;]|$)",
+    re.IGNORECASE,
+)
 _VALUE: Final = re.compile(
     r"\\\"(?:[^\\]|\\[^\"])*(?:\\\")?|\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?"
     r"|\([^)]*|\[[^\]]*|\{[^}]*|[^\s,;&\"'<>(){}\[\]]+",
@@ -73,8 +84,15 @@ def find_known(text: str, known: Iterable[str]) -> Iterator[Span]:
     for secret in known:
         start = text.find(secret)
         while start >= 0:
-            yield start, start + len(secret)
-            start = text.find(secret, start + len(secret))
+            end = start + len(secret)
+            if len(secret) > SHORTEST or _is_word(text, start, end):
+                yield start, end
+            start = text.find(secret, end)
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    """So few characters are the secret only where they stand alone."""
+    return not (text[:start][-1:].isalnum() or text[end : end + 1].isalnum())
 
 
 def is_card(digits: str) -> bool:
@@ -106,7 +124,9 @@ def _scheme_credentials(text: str) -> Iterator[Span]:
 def _named_values(text: str, keys: SecretKeys) -> Iterator[Span]:
     """What stands behind `name=` or `"name":`, to the end of the value where it is quoted."""
     for name in _NAMES.finditer(text):
-        if keys.match(name[1]) and (value := _VALUE.match(text, name.end())):
+        if not keys.match(name[1]) or (name[0][-1:].isspace() and _PROSE.match(text, name.end())):
+            continue
+        if value := _VALUE.match(text, name.end()):
             yield value.span()
 
 

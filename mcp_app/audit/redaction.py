@@ -9,10 +9,12 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 from mcp_app.audit.keys import SecretKeys, secret_keys
-from mcp_app.audit.patterns import REDACTED, is_card
+from mcp_app.audit.patterns import REDACTED, SHORTEST, is_card
 from mcp_app.audit.text import redact_text, truncation
+from mcp_app.catalog.disclosure import Disclosure
 
 Kept = TypeVar("Kept")
 
@@ -25,6 +27,7 @@ _ITEM_LIMIT: Final = 1000
 _DEPTH_LIMIT: Final = 16
 _NODE_LIMIT: Final = 10_000
 _ITEM_COST: Final = 4
+_CONTAINERS: Final = (Mapping, list, tuple)
 # Each level that is cut short adds one marker after the budget is spent.
 _MARKERS: Final = (_DEPTH_LIMIT + 2) * 48
 
@@ -34,7 +37,7 @@ def stored_arguments(
     level: str,
     *,
     keys: SecretKeys | None = None,
-    sensitive: Collection[str] = (),
+    disclosure: Disclosure | None = None,
     limit: int = LIMIT,
 ) -> Any:
     """What an event keeps of a call's arguments, as a JSON value.
@@ -44,14 +47,14 @@ def stored_arguments(
         level: "none" keeps nothing, "names" the top-level names, "redacted" everything but
             secrets, "digest" the SHA-256 of the canonical JSON, secrets included.
         keys: names whose values are secret at any depth; None means the built-in ones.
-        sensitive: top-level arguments that are never kept.
+        disclosure: the names under which values are kept; None means all.
         limit: of the JSON text, in characters.
     """
     if arguments is None or level == "none":
         return None
     if level == "digest":
         return {"sha256": digest(arguments)}
-    kept = redact(arguments, keys=keys, sensitive=sensitive, limit=limit)
+    kept = redact(arguments, keys=keys, disclosure=disclosure, limit=limit)
     if level == "names":
         return list(kept) if isinstance(kept, dict) else []
     return kept
@@ -61,7 +64,7 @@ def redact(
     value: Any,
     *,
     keys: SecretKeys | None = None,
-    sensitive: Collection[str] = (),
+    disclosure: Disclosure | None = None,
     limit: int = LIMIT,
 ) -> Any:
     """A copy of `value` with every secret replaced by `[redacted]`, that any JSON column can hold.
@@ -69,7 +72,7 @@ def redact(
     NUL and lone surrogates become U+FFFD, NaN and infinities their names, values that JSON does
     not know the name of their type. What exceeds the limits is cut, with a marker that says so.
     """
-    return _Walk(keys or secret_keys(), limit - _MARKERS).top(value, sensitive)
+    return _Walk(keys or secret_keys(), limit - _MARKERS).value(value, 0, disclosure)
 
 
 def digest(value: Any) -> str:
@@ -79,14 +82,15 @@ def digest(value: Any) -> str:
 
 
 def hidden_texts(
-    value: Any, *, keys: SecretKeys | None = None, sensitive: Collection[str] = ()
+    value: Any, *, keys: SecretKeys | None = None, disclosure: Disclosure | None = None
 ) -> list[str]:
-    """The texts and numbers, of 4 characters or more, that `redact` replaces by their name.
+    """The texts and numbers, of 3 characters or more, that `redact` replaces by their name.
 
-    For looking them up elsewhere: an error message may quote them.
+    For looking them up elsewhere: an error message may quote them, as they are or escaped.
     """
-    hidden = islice(_hidden(value, keys or secret_keys(), sensitive), _ITEM_LIMIT)
-    return sorted({text for leaf in hidden if len(text := _leaf_text(leaf)) >= 4})
+    hidden = islice(_hidden(value, keys or secret_keys(), disclosure), _ITEM_LIMIT)
+    texts = {text for leaf in hidden if len(text := _leaf_text(leaf)) >= SHORTEST}
+    return sorted(texts.union(*map(_escaped, texts)))
 
 
 class _Walk:
@@ -98,45 +102,43 @@ class _Walk:
         self.keys = keys
         self.budget = budget
 
-    def top(self, value: Any, sensitive: Collection[str]) -> Any:
-        if isinstance(value, Mapping):
-            return self._mapping(value, 0, sensitive)
-        return self.value(value, 0)
-
-    def value(self, value: Any, depth: int) -> Any:
-        if isinstance(value, str):
-            return self._text(value, _STRING_LIMIT)
-        if value is None or isinstance(value, bool | int | float):
-            return self._spend(_number(value))
+    def value(self, value: Any, depth: int, rules: Disclosure | None = None) -> Any:
         if not isinstance(value, Mapping | list | tuple | set | frozenset):
-            return self._spend(_type_name(value))
+            return self._scalar(value)
         if depth >= _DEPTH_LIMIT:
             return self._spend("[nested too deeply]")
         if isinstance(value, Mapping):
-            return self._mapping(value, depth, ())
-        return self._items(value, depth)
+            return self._mapping(value, depth, rules)
+        return self._items(value, depth, rules)
+
+    def _scalar(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._text(value, _STRING_LIMIT)
+        known = value is None or isinstance(value, bool | int | float)
+        return self._spend(_number(value) if known else _type_name(value))
 
     def _mapping(
-        self, value: Mapping[Any, Any], depth: int, sensitive: Collection[str]
+        self, value: Mapping[Any, Any], depth: int, rules: Disclosure | None
     ) -> dict[str, Any]:
         kept: dict[str, Any] = {}
         for key, item in islice(value.items(), _ITEM_LIMIT):
             if self.budget <= 0:
                 break
             name = str(key)
-            secret = name in sensitive or self.keys.match(name)
+            shown, below = _rules_for(name, item, self.keys, rules)
             stored = _unused(self._text(name, _NAME_LIMIT), kept)
-            kept[stored] = self._spend(REDACTED) if secret else self.value(item, depth + 1)
+            kept[stored] = self.value(item, depth + 1, below) if shown else self._spend(REDACTED)
         if len(kept) < len(value):
             kept[_unused("…", kept)] = f"[{len(value) - len(kept)} more]"
         return kept
 
-    def _items(self, value: Collection[Any], depth: int) -> list[Any]:
+    def _items(self, value: Collection[Any], depth: int, rules: Disclosure | None) -> list[Any]:
         kept: list[Any] = []
         for item in islice(value, _ITEM_LIMIT):
             if self.budget <= 0:
                 break
-            kept.append(self.value(item, depth + 1))
+            scalar = rules is not None and not isinstance(item, _CONTAINERS)
+            kept.append(self._spend(REDACTED) if scalar else self.value(item, depth + 1, rules))
         if len(kept) < len(value):
             kept.append(f"… [{len(value) - len(kept)} more]")
         return kept
@@ -202,19 +204,35 @@ def _type_name(value: Any) -> str:
     return f"[{type(value).__name__}]"
 
 
-def _hidden(value: Any, keys: SecretKeys, sensitive: Collection[str]) -> Iterator[Any]:
-    """The leaves below secret names."""
-    pending: list[tuple[Any, bool, Collection[str]]] = [(value, False, sensitive)]
+def _rules_for(
+    name: str, value: Any, keys: SecretKeys, rules: Disclosure | None
+) -> tuple[bool, Disclosure | None]:
+    """Whether what stands under `name` may be kept, and the rules for what is in it."""
+    if keys.match(name):
+        return False, None
+    if rules is None or name in rules.open:
+        return True, None
+    # A text where an object with secret parts belongs may be that object as JSON.
+    return name in rules.partial and isinstance(value, _CONTAINERS), rules.below
+
+
+def _escaped(text: str) -> set[str]:
+    """How messages write `text`: as Python, JSON and URLs do."""
+    return {repr(text)[1:-1], json.dumps(text)[1:-1], quote(text, errors="replace")}
+
+
+def _hidden(value: Any, keys: SecretKeys, disclosure: Disclosure | None) -> Iterator[Any]:
+    """The leaves that `redact` leaves out."""
+    pending: list[tuple[Any, bool, Disclosure | None]] = [(value, False, disclosure)]
     for _ in range(_NODE_LIMIT):
         if not pending:
             return
-        item, secret, marked = pending.pop()
+        item, secret, rules = pending.pop()
         if isinstance(item, Mapping):
-            pending += [
-                (inner, secret or key in marked or keys.match(str(key)), ())
-                for key, inner in islice(item.items(), _ITEM_LIMIT)
-            ]
+            for key, inner in islice(item.items(), _ITEM_LIMIT):
+                shown, below = _rules_for(str(key), inner, keys, rules)
+                pending.append((inner, secret or not shown, below))
         elif isinstance(item, list | tuple):
-            pending += [(inner, secret, ()) for inner in islice(item, _ITEM_LIMIT)]
-        elif secret and item is not None:
+            pending += [(inner, secret, rules) for inner in islice(item, _ITEM_LIMIT)]
+        elif (secret or rules is not None) and item is not None:
             yield item

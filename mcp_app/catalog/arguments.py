@@ -8,11 +8,12 @@ from pydantic import ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, SchemaValidator, to_json
 
+from mcp_app.catalog.disclosure import disclosure_of
 from mcp_app.catalog.errors import ArgumentsInvalid
 from mcp_app.catalog.mirrored import mirrored, without_null
 from mcp_app.catalog.problems import Problem, Refused
 from mcp_app.catalog.repairs import container_types, repaired
-from mcp_app.catalog.schemas import Generator, Schema, children, tidied
+from mcp_app.catalog.schemas import Generator, Schema, tidied
 from mcp_app.catalog.sentences import WHOLE, problems
 from mcp_app.catalog.serialization import agreeing
 from mcp_app.catalog.shapes import adapter, first_line
@@ -48,8 +49,13 @@ class Arguments:
         """The parameter that takes the Context; it is no argument."""
         self.schema: Schema = _schema(core)
         """The `inputSchema`, JSON Schema 2020-12."""
-        self.sensitive: frozenset[str] = _sensitive(self.schema, fields, sensitive)
-        """The names of arguments that no log may hold."""
+        secret = _named(self.schema, fields, sensitive)
+        self.disclosure = disclosure_of(self.schema, secret)
+        """What a log may hold of them."""
+        self.sensitive: frozenset[str] = secret | (
+            frozenset(self.schema["properties"]) - self.disclosure.open
+        )
+        """The names of arguments that no log may hold, or not with all their parts."""
         self.headers: Mapping[tuple[str, ...], str] = MappingProxyType(
             mirrored(self.schema, self.sensitive)
         )
@@ -167,7 +173,7 @@ def _refused(told: str, error: Exception) -> Refused:
     return Refused(Problem.ANNOTATION, told, f"pydantic says: {first_line(error)}")
 
 
-def _sensitive(schema: Schema, fields: Mapping[str, Any], named: Iterable[str]) -> frozenset[str]:
+def _named(schema: Schema, fields: Mapping[str, Any], named: Iterable[str]) -> frozenset[str]:
     properties = schema["properties"]
     named = set(named)
     unknown = sorted(named - set(fields) - set(properties))
@@ -179,15 +185,7 @@ def _sensitive(schema: Schema, fields: Mapping[str, Any], named: Iterable[str]) 
         )
     # An alias is what callers send, so it is what logs would show; order follows the fields.
     aliases = dict(zip(fields, properties, strict=True))
-    secret = {name for name, found in properties.items() if _is_secret(found)}
-    return frozenset(secret | named | {aliases[name] for name in named & set(aliases)})
-
-
-def _is_secret(schema: Schema) -> bool:
-    """Whether the schema, or a part of it, is marked as never to be shown."""
-    return schema.get("writeOnly") is True or any(
-        _is_secret(child) for _, _, child in children(schema)
-    )
+    return frozenset(named | {aliases[name] for name in named & set(aliases)})
 
 
 def _containers(schema: Schema) -> dict[str, tuple[type, ...]]:

@@ -44,6 +44,8 @@ class Declaration:
     """Seconds; None: the project's default."""
     atomic: bool | None = None
     """Whether a call runs in a transaction; None: the project's default."""
+    audit: str | None = None
+    """How much the call log keeps of its arguments; None: the project's default."""
     queryset: Any = None
     """For permission classes that look at the model behind a view."""
     icons: tuple[Mapping[str, Any], ...] = ()

@@ -13,6 +13,8 @@ from mcp_app.catalog.signature import Kind, Signature
 from mcp_app.protocol.methods import CLIENT_CAPABILITIES
 
 _NAME: Final = re.compile(r"[\w.-]{1,128}")
+AUDIT_LEVELS: Final = ("none", "names", "redacted", "digest")
+"""How much the call log may keep of a call's arguments."""
 _ICON_FIELDS: Final = {"src", "mimeType", "sizes", "theme"}
 
 
@@ -30,6 +32,7 @@ class CommonOptions(TypedDict, total=False):
     client_capabilities: Iterable[str]
     timeout: float | None
     atomic: bool | None
+    audit: str | None
     queryset: Any
     icons: Iterable[Mapping[str, Any]]
     meta: Mapping[str, Any] | None
@@ -53,6 +56,7 @@ def common(function: Callable[..., Any], signed: Signature, options: Any) -> dic
         "client_capabilities": _capabilities(options),
         "timeout": _timeout(options.get("timeout")),
         "atomic": _atomic(options.get("atomic"), signed.kind),
+        "audit": _audit(options.get("audit")),
         "queryset": options.get("queryset"),
         "icons": tuple(_icon(icon) for icon in options.get("icons", ())),
         "meta": _meta(options.get("meta")),
@@ -175,6 +179,16 @@ def _atomic(atomic: bool | None, kind: Kind) -> bool | None:
             "Leave atomic out, or write a sync function.",
         )
     return atomic
+
+
+def _audit(level: Any) -> str | None:
+    if level is None or level in AUDIT_LEVELS:
+        return level  # type: ignore[no-any-return]
+    raise Refused(
+        Problem.AUDIT,
+        f"audit cannot be {level!r}",
+        f"Write one of {', '.join(AUDIT_LEVELS)}, or leave it out for the project's default.",
+    )
 
 
 def _timeout(seconds: Any) -> float | None:

@@ -34,6 +34,7 @@ class Problem(StrEnum):
     CACHING = "E074"
     ANNOTATIONS = "E075"
     CONTENTS = "E076"
+    AUDIT = "E077"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ words. Knows nothing of tools.
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from pydantic import Secret, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue
 from pydantic_core import PydanticSerializationError, core_schema
 
@@ -35,6 +36,9 @@ _MANY: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 
 _REF: Final = "#/$defs/"
+_MARKS: Final = ("writeOnly", "write_only", "sensitive")
+_HIDE: Final = TypeAdapter(Secret[int]).core_schema["serialization"]["function"]
+"""What pydantic serializes every `Secret[…]` with."""
 
 
 class Generator(GenerateJsonSchema):
@@ -84,9 +88,15 @@ class Generator(GenerateJsonSchema):
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         """With the default, unless it is a secret's."""
         written = super().default_schema(schema)
-        if written.get("writeOnly"):
+        if is_marked(written):
             written.pop("default", None)
         return written
+
+    def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
+        """With the mark that pydantic gives `SecretStr` alone on every other `Secret` too."""
+        written = super().json_or_python_schema(schema)
+        secret = dict(schema.get("serialization", {})).get("function") is _HIDE
+        return written | {"writeOnly": True} if secret else written
 
     def encode_default(self, dft: Any) -> Any:
         """A default as the encoder writes it; what has no JSON form is not shown."""
@@ -125,6 +135,11 @@ def tidied(schema: Schema) -> Schema:
     if kept:
         written["$defs"] = {n: _inlined(definitions[n], definitions, recursive) for n in kept}
     return written
+
+
+def is_marked(schema: Schema) -> bool:
+    """Whether a schema says of itself that its value is never to be shown."""
+    return schema.get("format") == "password" or any(schema.get(m) is True for m in _MARKS)
 
 
 def referred(schema: Schema) -> str | None:

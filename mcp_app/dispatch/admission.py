@@ -66,7 +66,7 @@ def read_resource(inbound: Inbound, services: Services) -> Call:
     record.tool = uri
     found, values = services.server.find_resource(uri) or (None, {})
     record.arguments = values
-    if found is not None and found.sensitive & values.keys():
+    if found is not None and _is_telling(found, values, services):
         record.tool = found.key
     resource: Readable = let_in(found, inbound, services, ResourceNotFound(uri))
     try:
@@ -118,7 +118,7 @@ def let_in(
 ) -> Declared:
     """`found`, where this caller may use it now; `unknown` is raised where it is not to be seen."""
     declared = _visible(found, inbound, unknown)
-    inbound.record.sensitive = declared.sensitive
+    _note(declared, inbound)
     _check_scopes(declared, inbound, services)
     _check_throttles(declared, inbound)
     inbound.record.decision = Decision.ALLOW
@@ -134,9 +134,21 @@ def _visible(found: Declared | None, inbound: Inbound, unknown: ProtocolError) -
     record.decision = Decision.DENY
     if found is not None:
         # Such a caller may guess at names; what the arguments hold is only known to the target.
-        record.sensitive = found.sensitive
+        _note(found, inbound)
         record.error_text = "permission classes refused"
     raise unknown
+
+
+def _note(declared: Declaration, inbound: Inbound) -> None:
+    """Tell the record what may be kept of the arguments."""
+    inbound.record.disclosure = declared.arguments.disclosure
+    inbound.record.audit = declared.audit or ""
+
+
+def _is_telling(found: Readable, values: Mapping[str, Any], services: Services) -> bool:
+    """Whether the URI itself holds what the log may not."""
+    level = found.audit or services.config.AUDIT_ARGUMENTS
+    return bool(values) and (level != "redacted" or bool(found.sensitive & values.keys()))
 
 
 def _check_scopes(declared: Declaration, inbound: Inbound, services: Services) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mcp_app.catalog.disclosure import NOTHING, Disclosure
+
 if TYPE_CHECKING:
     from mcp_app.dispatch.context import Caller
 
@@ -74,8 +76,10 @@ class CallRecord:
     """32 hexadecimal digits, also told to the caller when a call fails."""
     arguments: Mapping[str, Any] | None = None
     """As the caller sent them; only the recorder's redacted copy is ever stored."""
-    sensitive: frozenset[str] = field(default=frozenset())
-    """Top-level arguments that are never stored."""
+    disclosure: Disclosure = NOTHING
+    """Which of the arguments may be stored with their values."""
+    audit: str = ""
+    """How much is stored of the arguments; empty for the project's `AUDIT_ARGUMENTS`."""
     result_bytes: int | None = None
     protocol_version: str = ""
     client_name: str = ""

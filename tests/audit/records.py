@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db.backends.signals import connection_created
 
+from mcp_app.catalog.disclosure import Disclosure
 from mcp_app.dispatch.interfaces import CallRecord, Decision, Outcome
 
 WRITER: Final = "mcp_app-audit"
@@ -32,7 +33,9 @@ def call(**changes: Any) -> CallRecord:
         "arguments": {"limit": 5},
         "protocol_version": "2026-07-28",
     }
-    return CallRecord(**said | changes)
+    said |= changes
+    said.setdefault("disclosure", Disclosure(frozenset(map(str, said["arguments"] or ()))))
+    return CallRecord(**said)
 
 
 class Gate:

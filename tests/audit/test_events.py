@@ -10,6 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 
 from mcp_app.audit.events import ERROR_TEXT_LIMIT, to_event
+from mcp_app.catalog.disclosure import NOTHING, Disclosure
 from mcp_app.dispatch.interfaces import Decision, Outcome
 from mcp_app.models import CallEvent, Token
 from mcp_app.models.events import CallDecision, CallOutcome
@@ -121,7 +122,7 @@ def test_no_column_holds_a_token(spaces: int) -> None:
 def test_an_error_text_is_bounded_and_quotes_no_secret_argument() -> None:
     event = stored(
         arguments={"reason": "she is ill", "limit": 5},
-        sensitive=frozenset({"reason"}),
+        disclosure=Disclosure(frozenset({"limit"})),
         error_text=f"cannot note 'she is ill' for {TOKEN}\0 " + "x" * 10_000_000,
     )
 
@@ -169,6 +170,30 @@ def test_the_level_is_a_setting(level: str, kept: Any, settings: Any) -> None:
     settings.MCP_APP = {"AUDIT_ARGUMENTS": level}
 
     assert stored(arguments={"limit": 5, "password": "x"}).arguments == kept
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("level", "kept"),
+    [("none", None), ("names", ["city"]), ("redacted", {"city": "Graz"})],
+)
+def test_a_declarations_own_level_goes_before_the_setting(
+    level: str, kept: Any, settings: Any
+) -> None:
+    settings.MCP_APP = {"AUDIT_ARGUMENTS": "digest"}
+
+    event = stored(arguments={"city": "Graz"}, audit=level, error_text="no stock in 'Graz'")
+
+    assert event.arguments == kept
+    shown = "Graz" if level == "redacted" else "[redacted]"
+    assert event.error_text == f"no stock in '{shown}'"
+
+
+@pytest.mark.django_db
+def test_of_a_target_that_is_unknown_no_value_is_kept() -> None:
+    event = stored(tool="lgo_in", arguments={"passwd1": "hunter2"}, disclosure=NOTHING)
+
+    assert event.arguments == {"passwd1": "[redacted]"}
 
 
 @pytest.mark.django_db

@@ -8,6 +8,7 @@ import pytest
 from mcp_app.audit.keys import secret_keys
 from mcp_app.audit.redaction import LIMIT, digest, hidden_texts, redact, stored_arguments
 from mcp_app.audit.text import printable, redact_text
+from mcp_app.catalog.disclosure import Disclosure
 
 TOKEN = "mcp_Ab3dEf6hIj9l_" + "Zz9" * 13
 
@@ -35,7 +36,7 @@ def test_secrets_are_replaced_at_any_depth_and_the_structure_stays() -> None:
 def test_a_marked_parameter_is_replaced_at_the_top_alone() -> None:
     arguments = {"reason": {"why": "late"}, "other": {"reason": "kept"}}
 
-    assert redact(arguments, sensitive={"reason"}) == {
+    assert redact(arguments, disclosure=Disclosure(frozenset({"other"}))) == {
         "reason": "[redacted]",
         "other": {"reason": "kept"},
     }
@@ -80,6 +81,9 @@ def test_secrets_inside_a_text_are_replaced(text: str, kept: str) -> None:
         "at 2024-01-01T12:30:00+00:00, version 1.2.3",
         "monkey=ok keyboard: qwerty",
         "https://example.com:8000/a?b=c",
+        "token: is not a known argument; password: should be a string",
+        "api_key: This field is required.",
+        "secret: string should have at least 8 characters",
         "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
     ],
 )
@@ -160,7 +164,7 @@ def test_text_outside_ascii_is_cut_by_what_it_takes_as_json() -> None:
 
 def test_an_error_text_loses_the_arguments_that_are_hidden() -> None:
     arguments = {"reason": ["hunter2!"], "pin": 1, "login": {"password": 123456}, "city": "Graz"}
-    known = hidden_texts(arguments, sensitive={"reason"})
+    known = hidden_texts(arguments, disclosure=Disclosure(frozenset({"pin", "login", "city"})))
 
     text = redact_text("no hunter2! with 123456 in Graz", secret_keys(), limit=99, known=known)
 
@@ -168,6 +172,55 @@ def test_an_error_text_loses_the_arguments_that_are_hidden() -> None:
     assert hidden_texts({"token": [10**5000, True, float("nan"), b"x" * 9, "long" * 9999]}) == [
         "long" * 1024
     ]
+
+
+PARTIAL = Disclosure(
+    frozenset({"city"}), frozenset({"login"}), Disclosure(frozenset({"user"}), frozenset({"more"}))
+)
+
+
+def test_what_nobody_declared_is_kept_by_name_alone() -> None:
+    arguments = {
+        "city": {"any": ["thing"]},
+        "passwrd": "hunter2",
+        "login": {
+            "user": "ana",
+            "hush": "x",
+            "more": [{"user": "ben", "hush": "y"}, "text"],
+            "misspelt": {"user": "z"},
+        },
+    }
+
+    assert redact(arguments, disclosure=PARTIAL) == {
+        "city": {"any": ["thing"]},
+        "passwrd": "[redacted]",
+        "login": {
+            "user": "ana",
+            "hush": "[redacted]",
+            "more": [{"user": "ben", "hush": "[redacted]"}, "[redacted]"],
+            "misspelt": "[redacted]",
+        },
+    }
+    assert hidden_texts(arguments, disclosure=PARTIAL) == ["hunter2", "text"]
+
+
+def test_an_object_with_secret_parts_that_arrives_as_text_is_hidden_whole() -> None:
+    assert redact({"login": '{"hush": "x"}'}, disclosure=PARTIAL) == {"login": "[redacted]"}
+
+
+def test_an_error_text_loses_what_is_hidden_however_it_is_escaped() -> None:
+    known = hidden_texts({"password": 'it\'s\na "pass"/é', "cvv": 123, "pin_code": "x"})
+
+    for text in (
+        repr('it\'s\na "pass"/é'),
+        json.dumps('it\'s\na "pass"/é'),
+        "https://h/?q=it%27s%0Aa%20%22pass%22/%C3%A9",
+        "code 123!",
+    ):
+        kept = redact_text(text, secret_keys(), limit=99, known=known)
+        assert "pass" not in kept
+        assert "123" not in kept
+    assert redact_text("12345 x", secret_keys(), limit=99, known=known) == "12345 x"
 
 
 def test_each_level_keeps_what_it_says() -> None:

@@ -151,4 +151,4 @@ def test_what_holds_no_secret_is_stored_as_it_is(value: Any) -> None:
 
 @given(values.filter(lambda value: isinstance(value, dict | list)))
 def test_lists_and_dicts_keep_their_shape(value: Any) -> None:
-    assert shape(redact(value, sensitive=())) == shape(value) or "[redacted]" in str(redact(value))
+    assert shape(redact(value)) == shape(value) or "[redacted]" in str(redact(value))

@@ -300,6 +300,7 @@ class Reason(BaseModel):
         (fine, {"scopes": [5]}, Problem.SCOPES),
         (fine, {"sensitive": "a"}, Problem.SENSITIVE),
         (fine, {"sensitive": ["b"]}, Problem.SENSITIVE),
+        (fine, {"audit": "all"}, Problem.AUDIT),
         (fine, {"timeout": 0}, Problem.TIMEOUT),
         (fine, {"timeout": -1}, Problem.TIMEOUT),
         (fine, {"timeout": float("nan")}, Problem.TIMEOUT),

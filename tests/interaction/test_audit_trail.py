@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import settings as django_settings
 from django.db import connection, transaction
 from django.test.utils import override_settings
+from pydantic import BaseModel, SecretStr
 
 from mcp_app import Context
 from mcp_app.dispatch.interfaces import CallRecord
@@ -167,6 +169,49 @@ def test_secrets_are_in_no_row(make_client: MakeClient, serve: Serve) -> None:
         assert "hunter2" not in everything
         assert "4321-1234" not in everything
         assert client.token not in everything
+
+
+class Login(BaseModel):
+    user: str
+    hush: SecretStr
+    next: "Login | None" = None
+
+
+def test_marked_parts_misspelt_names_and_unknown_tools_leave_no_value(
+    make_client: MakeClient, serve: Serve
+) -> None:
+    def log_in_at(login: Login, room: str = "") -> str:
+        raise RuntimeError(f"cannot log in with {login.hush.get_secret_value()!r}")
+
+    def keep_quiet(room: str) -> str:
+        raise RuntimeError(f"no room {room}")
+
+    client = make_client()
+    serve(log_in_at)
+    serve(keep_quiet, audit="digest")
+    nested = {"user": "ben", "hush": "hunter3"}
+    client.call("log_in_at", {"login": {"user": "ada", "hush": "hunter2", "next": nested}})
+    client.call("log_in_at", {"login": {"user": "ada", "hsuh": "hunter2"}, "lgoin": "hunter3"})
+    client.call("lgo_in_at", {"login": {"hush": "hunter2"}})
+    client.call("keep_quiet", {"room": "hunter2"})
+    rows = CallEvent.objects.order_by("id").values_list("arguments", flat=True)
+    known, misspelt, unknown, digest = rows
+    kept = {"user": "ben", "hush": "[redacted]"}
+    assert known == {"login": {"user": "ada", "hush": "[redacted]", "next": kept}}
+    assert misspelt == {"login": {"user": "ada", "hsuh": "[redacted]"}, "lgoin": "[redacted]"}
+    assert unknown == {"login": "[redacted]"}
+    assert list(digest) == ["sha256"]
+    for event in CallEvent.objects.all():
+        assert "hunter" not in event.error_text
+
+
+def test_a_uri_is_not_kept_where_its_arguments_are_not(make_client: MakeClient) -> None:
+    client = make_client()
+    client.request("resources/read", {"uri": "vault://hunter2"})
+    with override_settings(MCP_APP=django_settings.MCP_APP | {"AUDIT_ARGUMENTS": "names"}):
+        client.request("resources/read", {"uri": "files:///public/hunter2"})
+    for event in CallEvent.objects.filter(method="resources/read"):
+        assert "hunter2" not in event.tool + event.error_text
 
 
 @pytest.mark.django_db(transaction=True)
