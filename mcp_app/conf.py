@@ -58,6 +58,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "AUDIT_DATABASE": None,
     "AUDIT_REQUIRED": False,
     "REDACT_KEYS": [],
+    "SEAL_KEYS": [],
     "ON_CALL": [],
 }
 """Every key with its default. Sizes in bytes; times in seconds unless the name says otherwise."""
@@ -195,6 +196,9 @@ def validate() -> None:
         raise ImproperlyConfigured(
             f"MCP_APP['AUDIT_ARGUMENTS'] must be one of {', '.join(AUDIT_LEVELS)}."
         )
+    keys = settings.SEAL_KEYS
+    if isinstance(keys, str) or not all(isinstance(key, str) and key for key in keys):
+        raise ImproperlyConfigured("MCP_APP['SEAL_KEYS'] must be a list of texts, newest first.")
     alias = settings.AUDIT_DATABASE
     if alias is not None and alias not in django_settings.DATABASES:
         raise ImproperlyConfigured(

@@ -21,8 +21,12 @@ from mcp_app.admin.display import (
     pretty_json,
     two_lines,
 )
-from mcp_app.admin.filters import TokenFilter, ToolFilter, UserFilter, lookup_in, of_user
+from mcp_app.admin.exporting import ExportPages
+from mcp_app.admin.filters import TokenFilter, ToolFilter, UserFilter
 from mcp_app.admin.paging import BoundedPaginator
+from mcp_app.audit.chain import sealed_to
+from mcp_app.audit.search import lookup_in, of_user
+from mcp_app.audit.storage import database
 from mcp_app.conf import settings
 from mcp_app.models import CallEvent, Token
 
@@ -33,8 +37,11 @@ CARRIED = ("protocol_version", "transport")
 
 
 @admin.register(CallEvent)
-class CallEventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
-    """Read-only; rows are deleted by those who have the permission, and changed by nobody."""
+class CallEventAdmin(ExportPages):
+    """Read-only; rows are deleted by those who have the permission, and changed by nobody.
+
+    What is sealed only `mcp_prune` removes, because it says so in the chain of seals.
+    """
 
     list_display = ("when", "called", "who", "ended")
     list_display_links = ("when", "called")
@@ -75,6 +82,11 @@ class CallEventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscrip
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """What happened stays."""
         return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: CallEvent | None = None) -> bool:
+        """By the permission, where nothing is sealed."""
+        allowed = super().has_delete_permission(request, obj)
+        return allowed and (obj is None or obj.pk > _sealed_to(request))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[CallEvent], search_term: str
@@ -157,6 +169,13 @@ class CallEventAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscrip
         """The class of the error, and what it said."""
         said = block(event.error_text)
         return format_html("{} {}", event.error_class, said) if event.error_class else said
+
+
+def _sealed_to(request: HttpRequest) -> int:
+    """Asked once a request: the page that deletes many asks for each of them."""
+    if not hasattr(request, "_mcp_app_sealed_to"):
+        request._mcp_app_sealed_to = sealed_to(database())  # type: ignore[attr-defined]
+    return int(request._mcp_app_sealed_to)  # type: ignore[attr-defined]
 
 
 def _called(term: str) -> Q:

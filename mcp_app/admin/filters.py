@@ -1,18 +1,17 @@
 """The filters of the lists. None of them asks the table of calls what there is to choose."""
 
-import re
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.audit.search import of_token, of_user
 from mcp_app.catalog.registry import default_server
 from mcp_app.conf import settings
-from mcp_app.models import CallEvent, Session, Token, TokenSecret, TokenStatus
+from mcp_app.models import CallEvent, Session, TokenStatus
 
 
 class StatusFilter(admin.SimpleListFilter):
@@ -133,27 +132,3 @@ class TokenFilter(TypedFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[CallEvent]) -> QuerySet[CallEvent]:
         """Narrow to the tokens of that name, or the one that has or had the prefix."""
         return queryset.filter(of_token(self.value)) if self.value else queryset
-
-
-def of_user(username: str) -> Q:
-    """Calls of a user: by key, which is indexed; by name only among those without a key."""
-    users = get_user_model()
-    name = {users.USERNAME_FIELD: username}
-    keys = list(users._default_manager.filter(**name).values_list("pk", flat=True))
-    return Q(user__in=keys) | Q(user__isnull=True, username=username)
-
-
-def lookup_in(typed: str) -> str:
-    """The lookup in `mcp_<lookup>`, with or without what follows it, or nothing."""
-    match = re.match(r"mcp_([0-9A-Za-z]{12})(?![0-9A-Za-z])", typed.strip())
-    return match[1] if match else ""
-
-
-def of_token(typed: str) -> Q:
-    """Calls with a token: by key where it still exists, else by what was written down."""
-    prefix = lookup_in(typed) or typed
-    by_prefix = TokenSecret.objects.filter(lookup=prefix).values_list("token", flat=True)
-    by_name = Token.objects.filter(name=typed).values_list("pk", flat=True)
-    keys = [*by_prefix, *by_name[:100]]
-    gone = Q(token__isnull=True, token_name=typed)
-    return Q(token__in=keys) | Q(token_lookup=prefix) | gone

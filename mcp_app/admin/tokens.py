@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.display import badge, codes, moment, prefix, two_lines
-from mcp_app.admin.filters import StatusFilter, lookup_in
+from mcp_app.admin.filters import StatusFilter
 from mcp_app.admin.forms import NewTokenForm, TokenForm
 from mcp_app.admin.token_pages import TokenPages
+from mcp_app.audit.search import lookup_in
 from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.models import Token, TokenSecret
 

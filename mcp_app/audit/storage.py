@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from django.db import OperationalError, connections, router, transaction
@@ -21,6 +22,9 @@ logger: Final = logging.getLogger("mcp_app.audit")
 
 LOCK_SECONDS: Final = 30.0
 """How long a batch waits for an SQLite database that somebody else writes to."""
+
+LONGEST_CALL: Final = timedelta(days=1)
+"""A `started` row of that age is never changed any more, and may be sealed."""
 
 _LOCK_PAUSE: Final = 0.02
 
@@ -63,7 +67,7 @@ def _store(rows: Sequence[Entry], alias: str) -> None:
     except Exception as error:
         # A connection that the server closed meanwhile is worth a new one; where none could be
         # opened, or a lock never came free, a second attempt would only double the wait.
-        if _is_locked(error, alias) or not (_is_usable(alias) or was_open):
+        if is_locked(error, alias) or not (_is_usable(alias) or was_open):
             raise
         _store_each(rows, alias)
 
@@ -86,7 +90,7 @@ def _commit(rows: Sequence[Entry], alias: str) -> None:
                 _write(rows, alias)
             break
         except OperationalError as error:
-            if not _is_locked(error, alias) or time.monotonic() > deadline:
+            if not is_locked(error, alias) or time.monotonic() > deadline:
                 raise
             time.sleep(_LOCK_PAUSE)
     for row in rows:
@@ -99,7 +103,7 @@ def _write(rows: Sequence[Entry], alias: str) -> None:
     for row in rows:
         # Also forgets the key of an attempt that was rolled back.
         row.event.pk = row.record.pk
-        if row.record.pk is None or not _update(row.event, alias):
+        if row.record.pk is None or _outlived(row.record) or not _update(row.event, alias):
             row.event.pk = None
             new.append(row.event)
     if connections[alias].features.can_return_rows_from_bulk_insert:
@@ -108,6 +112,11 @@ def _write(rows: Sequence[Entry], alias: str) -> None:
     # MySQL tells the key of one new row at a time.
     for event in new:
         event.save(using=alias, force_insert=True)
+
+
+def _outlived(record: CallRecord) -> bool:
+    """Whether the `started` row may have been sealed as it stands: the end gets one of its own."""
+    return record.duration is not None and record.duration >= LONGEST_CALL.total_seconds() - 3600
 
 
 def _update(event: CallEvent, alias: str) -> bool:
@@ -127,7 +136,7 @@ def _is_usable(alias: str) -> bool:
     return False
 
 
-def _is_locked(error: Exception, alias: str) -> bool:
+def is_locked(error: Exception, alias: str) -> bool:
     """Whether SQLite gave up waiting for another writer."""
     is_sqlite = connections[alias].vendor == "sqlite"
     return is_sqlite and isinstance(error, OperationalError) and "locked" in str(error)

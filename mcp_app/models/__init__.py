@@ -1,6 +1,7 @@
-"""The rows of mcp_app: tokens and their secrets, call events, handshake sessions."""
+"""The rows of mcp_app: tokens and their secrets, call events and seals, handshake sessions."""
 
 from mcp_app.models.events import CallDecision, CallEvent, CallOutcome
+from mcp_app.models.seals import Seal
 from mcp_app.models.sessions import Session
 from mcp_app.models.streams import SpentState, StreamEvent
 from mcp_app.models.tokens import Token, TokenQuerySet, TokenSecret, TokenStatus
@@ -9,6 +10,7 @@ __all__ = [
     "CallDecision",
     "CallEvent",
     "CallOutcome",
+    "Seal",
     "Session",
     "SpentState",
     "StreamEvent",

@@ -1,11 +1,13 @@
 """Call events as rows: who asked for what, and what came of it. `audit` writes them."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings as django_settings
-from django.db import models
+from django.db import models, router
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+from mcp_app.conf import settings
 
 
 class CallDecision(models.TextChoices):
@@ -34,6 +36,15 @@ class CallOutcome(models.TextChoices):
     FAILED = "failed", _("Failed")
 
 
+def forget(collector: Any, field: Any, rows: Any, using: str) -> None:
+    """`SET_NULL` where the events are, which may be another database than the users'."""
+    events = settings.AUDIT_DATABASE or router.db_for_write(field.model)
+    models.SET_NULL(collector, field, rows.using(events), using)
+
+
+forget.lazy_sub_objs = True  # type: ignore[attr-defined]  # as SET_NULL: nothing is read first
+
+
 class CallEvent(models.Model):
     """One call. People and tokens may be deleted later: their names stay here.
 
@@ -47,7 +58,7 @@ class CallEvent(models.Model):
     # events may stand in a database of their own.
     user = models.ForeignKey(
         django_settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
+        on_delete=forget,
         null=True,
         blank=True,
         db_index=False,
@@ -58,7 +69,7 @@ class CallEvent(models.Model):
     username = models.CharField(_("username"), max_length=254, blank=True)
     token = models.ForeignKey(
         "mcp_app.Token",
-        on_delete=models.SET_NULL,
+        on_delete=forget,
         null=True,
         blank=True,
         db_index=False,
@@ -91,6 +102,7 @@ class CallEvent(models.Model):
     class Meta:
         verbose_name = _("call")
         verbose_name_plural = _("calls")
+        permissions: ClassVar = [("export_callevent", _("Can export calls"))]
         # By key and not by time: rows are written in nearly the order of time, and the key
         # costs no index of its own.
         ordering: ClassVar = ["-id"]

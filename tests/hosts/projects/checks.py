@@ -1,11 +1,14 @@
 """What must hold in every host project, through every door; run with the project's settings."""
 
+import io
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connections
+from django.utils import timezone
 
 from mcp_app.audit.storage import database
 from mcp_app.auth.tokens import issue, revoke
@@ -83,3 +86,26 @@ def test_a_revoked_token_is_refused_at_once(client: MCPClient) -> None:
 def test_the_system_checks_pass_and_no_migration_is_missing() -> None:
     call_command("check")
     call_command("makemigrations", "mcp_app", check=True, dry_run=True, verbosity=0)
+
+
+def test_a_deleted_users_calls_stay_with_the_name(client: MCPClient) -> None:
+    assert client.call("add", {"a": 1}).status == 200
+    for user in User.objects.all():
+        user.delete()
+    rows = events().values_list("username", "token_name", "user_id", "token_id")
+    assert set(rows) == {("ada", "laptop", None, None)}
+
+
+def test_calls_are_sealed_verified_exported_and_pruned(client: MCPClient) -> None:
+    assert client.call("add", {"a": 1}).status == 200
+    out = io.StringIO()
+    call_command("mcp_seal", stdout=out)
+    User.objects.all().delete()
+    call_command("mcp_seal", verify=True, stdout=out)
+    call_command("mcp_export", user="ada", stdout=out)
+    assert "Nothing was changed in 2 links" in out.getvalue()
+    assert '"tool": "add"' in out.getvalue()
+    events().update(created_at=timezone.now() - timedelta(days=9))
+    call_command("mcp_prune", "--older-than", "1w", stdout=out)
+    assert not events().exists()
+    call_command("mcp_seal", verify=True, stdout=out)

@@ -15,7 +15,8 @@ class Everywhere:
     def allow_migrate(
         self, db: str, app_label: str, model_name: str | None = None, **hints: Any
     ) -> bool:
-        return db == "main" or (app_label, model_name) == ("mcp_app", "callevent")
+        kept = app_label == "mcp_app" and model_name in {"callevent", "seal"}
+        return db == ("calls" if kept else "main")
 
 
 class LaggingReplica:

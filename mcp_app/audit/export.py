@@ -1,0 +1,91 @@
+"""Call events as text, a chunk of rows at a time: for the command and for the admin.
+
+What is exported is what is stored: redacted when it was written. Each chunk is a query of its own,
+so that a slow reader holds neither memory nor a transaction.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from django.db.models import Max, QuerySet
+
+from mcp_app.models import CallEvent
+
+COLUMNS: Final = tuple(field.attname for field in CallEvent._meta.concrete_fields)
+"""What a row has, in the order of the table."""
+
+CHUNK: Final = 1000
+
+# Spreadsheets run what begins so, also behind spaces and in its full-width form.
+_FORMULA: Final = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠]")  # noqa: RUF001 - these are meant
+
+
+def exported(rows: QuerySet[CallEvent], form: str) -> Iterator[str]:
+    """`rows` in pieces of text, oldest first, without those that arrive meanwhile.
+
+    Args:
+        rows: of any order, filtered.
+        form: a key of `FORMATS`.
+    """
+    return FORMATS[form](_chunks(rows))
+
+
+def _chunks(rows: QuerySet[CallEvent]) -> Iterator[list[tuple[Any, ...]]]:
+    rows = rows.defer(None).order_by("pk")
+    newest = CallEvent._base_manager.using(rows.db).aggregate(newest=Max("pk"))["newest"]
+    key = 0
+    while newest is not None:
+        rest = rows.filter(pk__gt=key, pk__lte=newest)
+        if not (chunk := list(rest.values_list(*COLUMNS)[:CHUNK])):
+            return
+        key = chunk[-1][0]
+        yield chunk
+
+
+def _csv(chunks: Iterable[list[tuple[Any, ...]]]) -> Iterator[str]:
+    """RFC 4180, in which no cell is a formula."""
+    yield _written([COLUMNS])
+    for chunk in chunks:
+        yield _written([_cell(value) for value in row] for row in chunk)
+
+
+def _written(rows: Iterable[Iterable[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return f"'{value}" if _FORMULA.match(value) else value
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def _jsonl(chunks: Iterable[list[tuple[Any, ...]]]) -> Iterator[str]:
+    """One JSON object a line."""
+    for chunk in chunks:
+        yield "".join(f"{_line(row)}\n" for row in chunk)
+
+
+def _line(row: tuple[Any, ...]) -> str:
+    said = dict(zip(COLUMNS, row, strict=True))
+    return json.dumps(said, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> str:
+    return str(value.isoformat() if hasattr(value, "isoformat") else value)
+
+
+FORMATS: Final[Mapping[str, Callable[[Iterable[list[tuple[Any, ...]]]], Iterator[str]]]] = {
+    "csv": _csv,
+    "jsonl": _jsonl,
+}
+CONTENT_TYPES: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
