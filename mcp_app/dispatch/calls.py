@@ -80,7 +80,7 @@ def run(call: Call, services: Services) -> Ran:
     _start_clock(call)
     try:
         call.inbound.cancellation.check()
-        with services.transaction(call.target), services.promise(call.target):
+        with services.promise(call.target), services.transaction(call.target):
             value = call.target.function(**call.arguments)
             if call.target.kind is Kind.GENERATOR:
                 value = _drain(call, value)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
-from django.db import connection
+from django.db import connection, transaction
 
 from mcp_app import MCPServer
 from mcp_app.models import CallEvent
@@ -60,6 +60,64 @@ async def by_async_generator() -> AsyncIterator[int]:
     yield (await Group.objects.acreate(name="new")).pk
 
 
+@ways.tool(read_only=True)
+def by_executemany() -> int:
+    """Write many rows past the ORM."""
+    with connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO auth_group (name) VALUES (%s)", [["new"], ["newer"]])
+    return 1
+
+
+@ways.tool(read_only=True)
+def by_common_table() -> int:
+    """Write behind a WITH."""
+    with connection.cursor() as cursor:
+        cursor.execute("WITH n AS (SELECT 'new') INSERT INTO auth_group (name) SELECT * FROM n")
+    return 1
+
+
+@ways.tool(read_only=True)
+def by_unlocking() -> int:
+    """Break the lock first."""
+    with connection.cursor() as cursor:
+        sqlite = connection.vendor == "sqlite"
+        cursor.execute("PRAGMA query_only = OFF" if sqlite else "SET transaction_read_only = off")
+    return 1
+
+
+@ways.tool(read_only=True)
+def by_the_drivers_own_way() -> int:
+    """Write by what Django's cursor only hands on."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.executescript("INSERT INTO auth_group (name) VALUES ('new')")
+        else:
+            with cursor.copy("COPY auth_group (name) FROM STDIN") as rows:
+                rows.write_row(["new"])
+    return 1
+
+
+@ways.tool(read_only=True, atomic=True)
+def by_a_function_in_a_transaction() -> int:
+    """Let a SELECT do it, in a transaction of its own."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DELETE FROM auth_group")
+        else:
+            cursor.execute("SELECT nextval(pg_get_serial_sequence('auth_group', 'id'))")
+    return 1
+
+
+@ways.tool(read_only=True)
+def by_django_transaction() -> int:
+    """Open a transaction to write in."""
+    with transaction.atomic():
+        list(Group.objects.all())
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            return Group.objects.create(name="new").pk
+
+
 # A refused write breaks the transaction that it was made in: there must be none around the test.
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -78,10 +136,12 @@ def ways_are_tools() -> Iterator[None]:
 def test_no_way_of_writing_is_open_to_a_read_only_tool(modern: MCPClient, way: str) -> None:
     answer = modern.call(way)
     assert answer.is_error
-    assert answer.text == f"The tool {way} is declared read-only and tried to write."
+    if way != "by_the_drivers_own_way":  # refused by the database, in its own words
+        assert answer.text == f"The tool {way} is declared read-only and tried to write."
     assert not Group.objects.exists()
     event = CallEvent.objects.get(tool=way)
-    assert (event.outcome, event.error_class) == ("error", "ReadOnlyViolation")
+    if way != "by_the_drivers_own_way":
+        assert (event.outcome, event.error_class) == ("error", "ReadOnlyViolation")
 
 
 def test_the_next_call_on_the_same_connection_writes_again(

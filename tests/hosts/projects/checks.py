@@ -96,6 +96,24 @@ def test_a_deleted_users_calls_stay_with_the_name(client: MCPClient) -> None:
     assert set(rows) == {("ada", "laptop", None, None)}
 
 
+@pytest.mark.parametrize("alias", REAL)
+def test_a_read_only_tool_writes_in_no_database(client: MCPClient, alias: str) -> None:
+    def write() -> str:
+        """Write where nobody looks."""
+        with connections[alias].cursor() as cursor:
+            cursor.execute("CREATE TABLE written (n int)")
+        return "written"
+
+    server.tool(read_only=True)(write)
+    try:
+        assert "tried to write" in client.call("write").text
+    finally:
+        server.remove("write")
+    assert events().get(tool="write").error_class == "ReadOnlyViolation"
+    with connections[alias].cursor() as cursor:
+        assert "written" not in connections[alias].introspection.table_names(cursor)
+
+
 def test_calls_are_sealed_verified_exported_and_pruned(client: MCPClient) -> None:
     assert client.call("add", {"a": 1}).status == 200
     out = io.StringIO()
