@@ -6,11 +6,18 @@ import hypothesis
 import pytest
 
 from mcp_app.audit.writer import EventWriter
+from mcp_app.transports.recording import recorder
 from tests.audit.records import PATIENCE
 
 # How long an example takes says how busy the machine is, and nothing else.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
+
+
+@pytest.fixture(autouse=True)
+def idle_recorder() -> None:
+    """No thread of the process's own recorder is left over from tests that made calls."""
+    recorder().close(PATIENCE)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
