@@ -33,7 +33,7 @@ from mcp_app.models import CallEvent, Token
 WHO = ("user_link", "token_link", "source", "client", "address", "session_id")
 WHAT = ("when", "method", "tool", "arguments_pretty", "request_id")
 RESULT = ("outcome_badge", "decision", "error", "took", "result_bytes", "correlation_id")
-CARRIED = ("protocol_version", "transport")
+CARRIED = ("protocol_version", "transport", "sealed")
 
 
 @admin.register(CallEvent)
@@ -163,6 +163,11 @@ class CallEventAdmin(ExportPages):
     def arguments_pretty(self, event: CallEvent) -> Any:
         """As they were stored: redacted."""
         return pretty_json(event.arguments)
+
+    @admin.display(description=_("sealed"), boolean=True)
+    def sealed(self, event: CallEvent) -> bool:
+        """Whether `mcp_seal --verify` would tell of a change."""
+        return bool(event.pk <= sealed_to(database()))
 
     @admin.display(description=_("error"))
     def error(self, event: CallEvent) -> Any:

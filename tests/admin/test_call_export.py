@@ -89,6 +89,8 @@ def test_what_is_sealed_is_deleted_by_nobody(boss_client: Client, calls: None) -
     sealed = CallEvent.objects.get(tool="list_rooms")
     page = page_url("changelist", model="callevent")
 
+    shown = boss_client.get(page_url("change", sealed.pk, model="callevent")).content.decode()
+    assert 'alt="True"' in shown
     deletion = page_url("delete", sealed.pk, model="callevent")
     assert boss_client.post(deletion, {"post": "yes"}).status_code == 403
     chosen = {"action": "delete_selected", "post": "yes"}
