@@ -17,6 +17,8 @@ ROWS: Final = 1000
 """In one link: a fault is found in as many rows, and then in one."""
 
 _LOCK_TRIES: Final = 5
+_LOCK_PAUSE: Final = 0.5
+"""In seconds: for those that waited behind the lock."""
 
 
 def seal(alias: str, *, adopt: bool = False) -> Iterator[Seal]:
@@ -78,7 +80,7 @@ def _newest(alias: str) -> int | None:
                 newest: int | None = _events(alias).aggregate(newest=Max("pk"))["newest"]
                 return newest
         except OperationalError:
-            time.sleep(1)
+            time.sleep(_LOCK_PAUSE)
     raise ChainRefused("The table of calls is written to without a pause; try again later.")
 
 

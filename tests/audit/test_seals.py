@@ -187,6 +187,32 @@ def test_a_call_that_runs_waits_to_be_sealed_and_one_that_was_killed_does_not() 
     assert faults() == []
 
 
+def test_no_row_is_sealed_past_one_that_is_being_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("no other database commits keys out of order")
+    monkeypatch.setattr("mcp_app.audit.seals._LOCK_TRIES", 1)
+    other = connection.copy()
+    other.set_autocommit(False)
+    with other.cursor() as cursor:
+        cursor.execute("SELECT nextval(pg_get_serial_sequence('mcp_app_callevent', 'id'))")
+        late = cursor.fetchone()[0]
+        to_event(call(tool="early")).save()
+        columns = ", ".join(f'"{f.column}"' for f in CallEvent._meta.concrete_fields[1:])
+        cursor.execute(
+            f"INSERT INTO mcp_app_callevent (id, {columns})"  # noqa: S608 - names of columns
+            f" SELECT %s, {columns} FROM mcp_app_callevent",
+            [late],
+        )
+    with pytest.raises(CommandError, match="without a pause"):
+        sealed()
+    other.commit()
+    other.close()
+
+    sealed()
+    assert Seal.objects.get(rows__gt=0).rows == 2
+    assert faults() == []
+
+
 def test_the_end_of_a_call_of_a_day_is_a_row_of_its_own() -> None:
     record = call(outcome="started", duration=None)
     store([Entry(record, to_event(record))])
