@@ -17,6 +17,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 HOST: Final = "127.0.0.1"
 POSTGRESQL = {"host": "127.0.0.1", "port": 5432, "user": "postgres"}
+REDIS: Final = "redis://127.0.0.1:6379/0"
 _START: Final = 30.0  # seconds until a server must listen
 _STOP: Final = 10.0  # seconds until one that was asked to stop is killed
 

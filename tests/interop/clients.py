@@ -86,8 +86,8 @@ def _typescript(script: str, call: Call, mode: str) -> Seen:
 def inspector(call: Call, mode: str) -> Seen:
     """The Inspector's command line; it runs one method at a time."""
     arguments = [f"{name}={json.dumps(value)}" for name, value in call.arguments.items()]
-    listed = _inspector(call, mode, "tools/list")
-    called = _inspector(
+    listed = inspect(call, mode, "tools/list")
+    called = inspect(
         call,
         mode,
         *["tools/call", "--tool-name", call.tool],
@@ -96,7 +96,8 @@ def inspector(call: Call, mode: str) -> Seen:
     return Seen(None, [tool["name"] for tool in listed["tools"]], called)
 
 
-def _inspector(call: Call, mode: str, method: str, *more: str) -> Any:
+def inspect(call: Call, mode: str, method: str, *more: str) -> Any:
+    """What one method of the Inspector's command line prints."""
     peers = install()
     program = peers / "node_modules" / ".bin" / "mcp-inspector"
     answer = _json_of(

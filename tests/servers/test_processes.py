@@ -18,7 +18,6 @@ from tests.servers.lines import LiveClient
 pytestmark = pytest.mark.live
 
 PROCESSES = 4
-REDIS = "redis://127.0.0.1:6379/0"
 ABLE = {"elicitation": {}}
 ADA = {"action": "accept", "content": {"name": "Ada"}}
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
@@ -59,7 +58,7 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
             EXAMPLE_DATABASE=database,
             SITE_PREFIX=f"site-{secrets.token_hex(4)}",
         )
-        environment.setdefault("REDIS_URL", REDIS)
+        environment.setdefault("REDIS_URL", live.REDIS)
         live.manage(environment, "migrate", "-v", "0")
         for user in ("root", "bea"):
             people = ("createsuperuser", "--no-input", f"--username={user}", "--email=r@e.org")

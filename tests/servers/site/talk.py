@@ -1,11 +1,12 @@
 """What crosses processes: tools that ask, report, wait and tell of changes."""
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rest_framework.permissions import IsAdminUser, IsAuthenticated
 
-from mcp_app import Context
+from mcp_app import Context, Progress, ToolError
 from mcp_app.notify import resource_updated
 from tests.servers.site.tools import server
 
@@ -20,7 +21,8 @@ class Name:
 @server.tool(permission_classes=[IsAuthenticated])
 def greet(ctx: Context) -> str:
     """Ask for a name."""
-    return f"Hello {ctx.elicit('Who are you?', Name, key='name').content.name}"
+    answer = ctx.elicit("Who are you?", Name, key="name")
+    return f"Hello {answer.content.name}" if answer.content else f"They {answer.action}"
 
 
 @server.tool(permission_classes=[IsAuthenticated], timeout=60.0)
@@ -77,3 +79,42 @@ def promote(ctx: Context, staff: bool) -> str:
     ctx.user.is_staff = staff
     ctx.user.save()
     return str(staff)
+
+
+@server.tool(permission_classes=[IsAuthenticated], read_only=True)
+def steps(ctx: Context) -> Iterator[Progress | str]:
+    """Report three steps, and say so in the log."""
+    ctx.log("info", "began")
+    for number in (1, 2, 3):
+        yield Progress(number, 3, f"step {number}")
+    yield "three steps"
+
+
+@server.tool(permission_classes=[IsAuthenticated], read_only=True)
+def total(a: int, b: int) -> dict[str, int]:
+    """Add."""
+    return {"total": a + b}
+
+
+@server.tool(permission_classes=[IsAuthenticated], read_only=True)
+def fail() -> str:
+    """Say no."""
+    raise ToolError("There is nothing left.")
+
+
+@server.tool(permission_classes=[IsAuthenticated], read_only=True)
+def think(ctx: Context) -> str:
+    """Ask the client's model."""
+    return f"The model says {ctx.sample('What?', max_tokens=10, key='mood').text}"
+
+
+@server.tool(permission_classes=[IsAuthenticated], read_only=True)
+def look(ctx: Context) -> str:
+    """Ask where the client works."""
+    return ", ".join(root.uri for root in ctx.roots(key="roots"))
+
+
+@server.prompt(permission_classes=[IsAuthenticated], complete={"mood": ["glad", "grim", "sad"]})
+def cheer(mood: str) -> str:
+    """Cheer somebody up."""
+    return f"Be {mood}!"
