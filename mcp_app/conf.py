@@ -29,6 +29,10 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "AUTHENTICATION_CLASSES": ["mcp_app.auth.authentication.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_THROTTLE_CLASSES": [],
+    "THROTTLE_RATES": {},
+    "THROTTLE_CACHE": "default",
+    "THROTTLE_FAIL_OPEN": False,
+    "FAILED_AUTH_RATE": "60/min",
     "ALLOW_ANONYMOUS": False,
     "ALLOWED_ORIGINS": [],
     "ORIGIN_CHECK": None,
@@ -63,6 +67,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """Every key with its default. Sizes in bytes; times in seconds unless the name says otherwise."""
 
+_RATE: Final = re.compile(r"[1-9][0-9]*/(?:s|sec|m|min|h|hour|d|day)")
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*\s]+/?", re.IGNORECASE)
 _POSITIVE: Final = (
     "MAX_BODY_BYTES",
@@ -89,6 +94,7 @@ _FLAGS: Final = (
     "ENABLED",
     "ALLOW_ANONYMOUS",
     "CORS",
+    "THROTTLE_FAIL_OPEN",
     "LENIENT_ARGUMENTS",
     "LEGACY_SESSIONS",
     "AUDIT_REQUIRED",
@@ -190,6 +196,7 @@ def validate() -> None:
     _validate_numbers()
     _validate_scopes()
     _validate_origins()
+    _validate_rates()
     for name in _PATHS:
         _validate_paths(name)
     if settings.AUDIT_ARGUMENTS not in AUDIT_LEVELS:
@@ -246,6 +253,22 @@ def _validate_scopes() -> None:
             or any(c in ' "\\' or not "!" <= c <= "~" for c in scope)
         ):
             raise ImproperlyConfigured(f"MCP_APP['SCOPES'] has {scope!r}, which is no scope name.")
+
+
+def _validate_rates() -> None:
+    rates = settings.THROTTLE_RATES
+    if not isinstance(rates, Mapping):
+        raise ImproperlyConfigured(
+            "MCP_APP['THROTTLE_RATES'] must map scopes to rates, such as {'user': '100/min'}."
+        )
+    named = {f"MCP_APP['THROTTLE_RATES'][{name!r}]": rate for name, rate in rates.items()}
+    for name, rate in {**named, "MCP_APP['FAILED_AUTH_RATE']": settings.FAILED_AUTH_RATE}.items():
+        if rate is not None and not (isinstance(rate, str) and _RATE.fullmatch(rate)):
+            raise ImproperlyConfigured(f"{name} is {rate!r}; write one such as '100/min', or None.")
+    if settings.THROTTLE_CACHE not in django_settings.CACHES:
+        raise ImproperlyConfigured(
+            f"MCP_APP['THROTTLE_CACHE'] is {settings.THROTTLE_CACHE!r}; write an alias of CACHES."
+        )
 
 
 def _validate_origins() -> None:

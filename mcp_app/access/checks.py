@@ -10,10 +10,13 @@ from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny
 from rest_framework.throttling import BaseThrottle
 
+from mcp_app.access.throttling import SlidingWindowThrottle
 from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
+from mcp_app.protocol.errors import LimitsUnavailable
+from mcp_app.rates import outage
 
 logger: Final = logging.getLogger("mcp_app.access")
 
@@ -42,19 +45,26 @@ class CallerAccess:
         return known
 
     def retry_after(self, declared: Declaration) -> float | None:
-        """Ask every throttle, as DRF does, so that each counts; the longest wait wins."""
+        """Ask every throttle, as DRF does; the longest wait wins.
+
+        A call that one of them refuses counts against none that can take it back.
+
+        Raises:
+            LimitsUnavailable: where they count is away, and calls are not to go uncounted.
+        """
         classes = _or_default(declared.throttle_classes, settings.throttle_classes)
         if not classes:
             return None
         request = self.request_for(declared)
         view = DeclaredView(declared, request)
         throttles: list[BaseThrottle] = [cls() for cls in classes]
-        waits = [
-            throttle.wait()
-            for throttle in throttles
-            if not throttle.allow_request(request, view)  # type: ignore[arg-type]
-        ]
-        return max((wait or 1.0 for wait in waits), default=None)
+        try:
+            return _longest_wait(throttles, request, view)
+        except Exception as error:
+            outage.note(error)
+            if settings.THROTTLE_FAIL_OPEN:
+                return None
+            raise LimitsUnavailable from error
 
     def request_for(self, declared: Declaration) -> DeclaredRequest:
         """The DRF request for whatever has its hints."""
@@ -84,6 +94,22 @@ class CallerAccess:
             # A gate that breaks stays shut, and one broken gate hides nothing else.
             logger.exception("A permission class of %s %r failed", declared.noun, declared.key)
             return False
+
+
+def _longest_wait(throttles: list[BaseThrottle], request: Any, view: Any) -> float | None:
+    admitting: list[BaseThrottle] = []
+    waits: list[float] = []
+    for throttle in throttles:
+        if throttle.allow_request(request, view):
+            admitting.append(throttle)
+        else:
+            waits.append(throttle.wait() or 1.0)
+    if not waits:
+        return None
+    for throttle in admitting:
+        if isinstance(throttle, SlidingWindowThrottle):
+            throttle.give_back()
+    return max(waits)
 
 
 def _or_default(own: tuple[Any, ...] | None, default: tuple[type, ...]) -> tuple[Any, ...]:

@@ -192,6 +192,17 @@ class Throttled(Refusal):
         self.headers["Retry-After"] = str(retry_after)
 
 
+class LimitsUnavailable(Refusal):
+    """How often this was called cannot be told just now, and it is not to go uncounted."""
+
+    code = 503
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__("The server cannot count calls at the moment. Try again soon.")
+        self.headers["Retry-After"] = "5"
+
+
 class SessionNotFound(Refusal):
     """No session of the caller's: the client begins a new one (`2025-11-25 basic/transports`)."""
 

@@ -1,5 +1,6 @@
 """Who is calling: DRF authentication classes, asked in order, to one `Caller`."""
 
+import math
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
@@ -9,12 +10,13 @@ from rest_framework.request import Request
 
 from mcp_app.access.view import MessageParser
 from mcp_app.address import client_address
+from mcp_app.auth import guesses
 from mcp_app.auth.tokens import effective_scopes
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
-from mcp_app.dispatch.interfaces import CallRecord
+from mcp_app.dispatch.interfaces import CallRecord, Outcome
 from mcp_app.models import Token
-from mcp_app.protocol.errors import Forbidden, Unauthenticated
+from mcp_app.protocol.errors import Forbidden, Throttled, Unauthenticated
 from mcp_app.transports.incoming import Incoming
 
 
@@ -23,6 +25,7 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
 
     Raises:
         Unauthenticated: a bad credential, or none where anonymous callers are not served.
+        Throttled: the credential is bad, and its address has sent too many of those.
         Forbidden: an authentication class refused for another reason, such as a CSRF check.
     """
     address = client_address(incoming.request) or ""
@@ -55,11 +58,13 @@ def _ask(
         record.token_lookup = getattr(error, "token_lookup", "") or ""
         record.token = getattr(error, "token", None)
         record.user = getattr(record.token, "user", None)
-        raise Unauthenticated(
-            str(error.detail),
-            challenge=_challenge(authenticators, request),
-            reason=str(getattr(error, "reason", "") or error.detail),
-        ) from error
+        reason = str(getattr(error, "reason", "") or error.detail)
+        seconds = guesses.spend(record.address or "")
+        if seconds:
+            record.outcome, record.error_text = Outcome.UNAUTHENTICATED, reason
+            raise Throttled(math.ceil(seconds)) from error
+        challenge = _challenge(authenticators, request)
+        raise Unauthenticated(str(error.detail), challenge=challenge, reason=reason) from error
     except APIException as error:
         raise Forbidden(str(error.detail)) from error
 

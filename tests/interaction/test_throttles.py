@@ -4,11 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from rest_framework.throttling import BaseThrottle, ScopedRateThrottle, UserRateThrottle
 
+from mcp_app.access.throttling import (
+    AddressThrottle,
+    TokenThrottle,
+    ToolThrottle,
+    UserThrottle,
+)
 from mcp_app.auth.tokens import issue
 from mcp_app.models import CallEvent
+from mcp_app.rates import outage
 from tests.interaction.conftest import MODERN, MakeClient, MakeToken
 
 Serve = Callable[..., str]
@@ -136,21 +142,110 @@ def test_a_throttle_that_knows_no_time_still_names_one(
     assert (answer.status, answer.headers["retry-after"]) == (429, "1")
 
 
-class Broken(BaseThrottle):
-    def allow_request(self, request: Any, view: Any) -> bool:
-        raise ConnectionError("cache at 10.0.0.7 is down")
+def rates(settings: Any, **named: str) -> None:
+    """Set the rates of our own throttles, for names that no other test counts under."""
+    settings.MCP_APP = {**settings.MCP_APP, "THROTTLE_RATES": named}
 
 
-def test_a_throttle_whose_cache_is_away_keeps_the_tool_shut_and_says_nothing_internal(
-    make_client: MakeClient, serve: Serve, caplog: pytest.LogCaptureFixture
+def test_a_sliding_window_limits_a_user_across_tokens_and_tells_the_seconds(
+    make_client: MakeClient,
+    make_token: MakeToken,
+    serve: Serve,
+    user: Any,
+    staff: Any,
+    settings: Any,
 ) -> None:
+    rates(settings, user="3/min")
+    serve(limited, throttle_classes=[UserThrottle])
+    _, other = issue(user=user, name="other")
+    one, two = make_client(), make_client(MODERN, other.reveal())
+    answers = [client.call("limited") for client in (one, two, one, two)]
+    assert [answer.status for answer in answers] == [200] * 3 + [429]
+    seconds = int(answers[-1].headers["retry-after"])
+    assert 1 <= seconds <= 120
+    assert answers[-1].error["data"] == {"retryAfterSeconds": seconds}
+    assert make_client(MODERN, make_token(staff)).call("limited").status == 200
+
+
+@pytest.mark.parametrize("throttle", [UserThrottle, TokenThrottle, ToolThrottle, AddressThrottle])
+def test_each_kind_of_limit_has_its_rate(
+    make_client: MakeClient, serve: Serve, settings: Any, throttle: type[BaseThrottle]
+) -> None:
+    rates(settings, **{throttle.scope: "2/hour"})
+    serve(limited, throttle_classes=[throttle])
+    client = make_client()
+    assert [client.call("limited").status for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_kind_without_a_rate_limits_nothing(make_client: MakeClient, serve: Serve) -> None:
+    serve(limited, throttle_classes=[UserThrottle, TokenThrottle, ToolThrottle, AddressThrottle])
+    client = make_client()
+    assert {client.call("limited").status for _ in range(5)} == {200}
+
+
+def test_a_tool_may_name_the_rate_that_is_its_own(
+    make_client: MakeClient, serve: Serve, settings: Any
+) -> None:
+    rates(settings, tool="5/min", costly="1/min")
+    serve(limited, throttle_classes=[ToolThrottle], throttle_scope="costly")
+    serve(limited, throttle_classes=[ToolThrottle], name="cheap")
+    client = make_client()
+    assert [client.call("limited").status for _ in range(2)] == [200, 429]
+    assert {client.call("cheap").status for _ in range(5)} == {200}
+
+
+def test_what_one_limit_refuses_counts_against_no_other(
+    make_client: MakeClient, serve: Serve, settings: Any
+) -> None:
+    rates(settings, user="3/min", tool="1/min")
+    both = [UserThrottle, ToolThrottle]
+    serve(limited, throttle_classes=both)
+    serve(limited, throttle_classes=[UserThrottle], name="other")
+    client = make_client()
+    assert [client.call("limited").status for _ in range(5)] == [200] + [429] * 4
+    assert [client.call("other").status for _ in range(3)] == [200, 200, 429]
+
+
+class Broken(BaseThrottle):
+    """Counts on a cache that is away."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        raise ConnectionError("redis://secret@cache")
+
+
+@pytest.mark.parametrize("opens", [False, True], ids=["shut", "open"])
+def test_what_cannot_be_counted_is_refused_in_words_unless_chosen_otherwise(
+    make_client: MakeClient,
+    serve: Serve,
+    settings: Any,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    opens: bool,
+) -> None:
+    monkeypatch.setattr(outage, "_said", -outage.INTERVAL)
+    settings.MCP_APP = {**settings.MCP_APP, "THROTTLE_FAIL_OPEN": opens}
     serve(limited, throttle_classes=[Broken])
-    answer = make_client().call("limited")
-    assert answer.status == 500
-    assert answer.error["code"] == -32603
-    assert b"10.0.0.7" not in answer.body
-    assert "10.0.0.7" in caplog.text
-    event = CallEvent.objects.get(tool="limited")
-    assert event.outcome == "failed"
-    assert event.correlation_id in answer.error["message"]
-    assert cache is not None
+    client = make_client()
+    answers = [client.call("limited") for _ in range(3)]
+    assert {answer.status for answer in answers} == ({200} if opens else {503})
+    assert [record.name for record in caplog.records].count("mcp_app.rates") == 1
+    if not opens:
+        assert answers[0].error["code"] == 503
+        assert b"secret" not in answers[0].body
+        assert {event.error_class for event in CallEvent.objects.all()} == {"LimitsUnavailable"}
+
+
+def test_failed_credentials_spend_the_budget_of_their_address_alone(
+    make_client: MakeClient, settings: Any
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "FAILED_AUTH_RATE": "2/min"}
+    good, bad = make_client(), make_client(MODERN, "mcp_guess")
+    statuses = [bad.request("tools/list").status for _ in range(4)]
+    assert statuses == [401, 401, 429, 429]
+    last = bad.request("tools/list")
+    assert last.error["data"]["retryAfterSeconds"] == int(last.headers["retry-after"])
+    # Whoever shares the address is not locked out, and spends nothing of it.
+    assert {good.request("tools/list").status for _ in range(3)} == {200}
+    assert make_client(MODERN, "").request("tools/list").status == 401
+    outcomes = set(CallEvent.objects.values_list("outcome", flat=True))
+    assert outcomes == {"unauthenticated"}

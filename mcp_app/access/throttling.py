@@ -1,0 +1,98 @@
+"""DRF throttle classes over a sliding window that is exact across processes (on a Redis cache).
+
+Name them in `throttle_classes=[…]` or `MCP_APP["DEFAULT_THROTTLE_CLASSES"]`; their rates stand in
+`MCP_APP["THROTTLE_RATES"]`, such as `{"user": "100/min"}`, and a class without a rate limits
+nothing. A refused call counts against none of them.
+"""
+
+from typing import Any
+
+from rest_framework.throttling import SimpleRateThrottle
+
+from mcp_app.address import client_address
+from mcp_app.conf import settings
+from mcp_app.models import Token
+from mcp_app.rates import counters
+from mcp_app.rates.window import Rate
+
+
+class SlidingWindowThrottle(SimpleRateThrottle):
+    """A limit on whatever `get_cache_key` names; subclasses say `scope`, or `rate` outright."""
+
+    rate: str | None
+
+    def get_rate(self) -> str | None:
+        """What `MCP_APP["THROTTLE_RATES"]` has for the scope."""
+        rate: str | None = settings.THROTTLE_RATES.get(self.scope)
+        return rate
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        """Count the call, if it fits."""
+        self._taken: tuple[str, Rate] | None = None
+        if self.rate is None or (key := self.get_cache_key(request, view)) is None:
+            return True
+        taking = f"{self.scope or type(self).__qualname__}:{key}", Rate.parse(self.rate)
+        self._wait = counters.take(*taking)
+        self._taken = None if self._wait else taking
+        return not self._wait
+
+    def wait(self) -> float:
+        """Seconds until the next call fits, if nobody else calls meanwhile."""
+        return self._wait
+
+    def give_back(self) -> None:
+        """The call that was counted does not happen: another limit refused it."""
+        if self._taken is not None:
+            counters.give_back(*self._taken)
+
+
+class UserThrottle(SlidingWindowThrottle):
+    """Calls of one user, whatever the token; of an address, where nobody is signed in."""
+
+    scope = "user"
+
+    def get_cache_key(self, request: Any, view: Any) -> str:
+        """The user, or the address."""
+        return _user_or_address(request)
+
+
+class TokenThrottle(SlidingWindowThrottle):
+    """Calls with one token, before and after its rotation."""
+
+    scope = "token"
+
+    def get_cache_key(self, request: Any, view: Any) -> str | None:
+        """The token; nothing for callers without one."""
+        return str(request.auth.pk) if isinstance(request.auth, Token) else None
+
+
+class ToolThrottle(SlidingWindowThrottle):
+    """Calls of one tool by one user. `throttle_scope=` of the tool names another rate for it."""
+
+    scope = "tool"
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        """Count the call, if it fits."""
+        scope = view.throttle_scope
+        if scope is not None and scope != self.scope:
+            self.scope, self.rate = scope, settings.THROTTLE_RATES.get(scope)
+        return super().allow_request(request, view)
+
+    def get_cache_key(self, request: Any, view: Any) -> str:
+        """The user with the tool's name."""
+        return f"{_user_or_address(request)}:{view.declared.noun}:{view.declared.key}"
+
+
+class AddressThrottle(SlidingWindowThrottle):
+    """Calls from one address, as `MCP_APP["NUM_PROXIES"]` lets it be known."""
+
+    scope = "address"
+
+    def get_cache_key(self, request: Any, view: Any) -> str:
+        """The address."""
+        return client_address(request) or "unknown"
+
+
+def _user_or_address(request: Any) -> str:
+    key = getattr(request.user, "pk", None)
+    return f"user-{key}" if key is not None else f"address-{client_address(request) or 'unknown'}"

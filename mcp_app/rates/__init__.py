@@ -1,0 +1,1 @@
+"""How often something may happen: the sliding window, and the counters that hold it."""

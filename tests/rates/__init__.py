@@ -1,0 +1,1 @@
+"""Tests of how often something may happen."""

@@ -1,0 +1,111 @@
+"""Counts on the caches that Django has: never more than the formula admits (D-086)."""
+
+import os
+import threading
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar
+
+import pytest
+from django.test.utils import override_settings
+
+from mcp_app.rates import counters
+from mcp_app.rates.window import Rate
+
+HOUR = Rate(20, 3600.0)
+LOCAL = "django.core.cache.backends.locmem.LocMemCache"
+
+
+class OtherCache:
+    """What a cache without a step of ours offers: `add`, `incr`, `decr` and `get`, each atomic."""
+
+    _held: ClassVar[dict[str, int]] = {}
+    _lock = threading.Lock()
+
+    def __init__(self, name: str, params: Any) -> None:
+        """One server, however many connections there are."""
+
+    def add(self, key: str, value: int, timeout: float) -> bool:
+        with self._lock:
+            return self._held.setdefault(key, value) == value
+
+    def get(self, key: str, default: int) -> int:
+        return self._held.get(key, default)
+
+    def incr(self, key: str) -> int:
+        with self._lock:
+            self._held[key] += 1
+            return self._held[key]
+
+    def decr(self, key: str) -> None:
+        with self._lock:
+            self._held[key] -= 1
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+CACHES = {
+    "local": {"BACKEND": LOCAL, "LOCATION": "rates"},
+    "other": {"BACKEND": "tests.rates.test_counters.OtherCache"},
+    "redis": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": os.environ.get("REDIS_URL", ""),
+    },
+}
+
+
+@pytest.fixture(params=["local", "other", "redis"])
+def kind(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each kind of cache."""
+    if request.param == "redis" and "REDIS_URL" not in os.environ:
+        pytest.skip("needs Redis")
+    with override_settings(CACHES={"default": CACHES[request.param]}):
+        yield request.param
+
+
+@pytest.fixture
+def key() -> str:
+    """A name that no other test counts under."""
+    return uuid.uuid4().hex
+
+
+def test_so_many_fit_and_then_none(kind: str, key: str) -> None:
+    waits = [counters.take(key, HOUR) for _ in range(23)]
+    assert waits[:20] == [0.0] * 20
+    assert all(0 < wait <= 7200 for wait in waits[20:])
+
+
+def test_what_is_given_back_fits_again(kind: str, key: str) -> None:
+    assert [counters.take(key, HOUR) for _ in range(20)] == [0.0] * 20
+    counters.give_back(key, HOUR)
+    assert counters.take(key, HOUR) == 0
+    assert counters.take(key, HOUR) > 0
+
+
+def test_one_key_is_not_another(kind: str, key: str) -> None:
+    assert [counters.take(f"{key}-{n}", Rate(1, 3600.0)) for n in range(3)] == [0.0] * 3
+
+
+def test_threads_together_are_admitted_no_more_than_one_alone(kind: str, key: str) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        waits = list(pool.map(lambda _: counters.take(key, HOUR), range(200)))
+    admitted = waits.count(0.0)
+    assert admitted <= 20
+    # Elsewhere calls of the same instant may be refused; here each step is one.
+    assert admitted == 20 or kind == "other"
+
+
+def test_the_last_window_fades(kind: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kind == "redis":
+        pytest.skip("Redis counts by its own clock")
+    now = 3600.0 * 1000
+    monkeypatch.setattr(counters.time, "time", lambda: now)
+    assert [counters.take(key, HOUR) for _ in range(20)] == [0.0] * 20
+    now += 3600
+    assert counters.take(key, HOUR) == pytest.approx(0.001)
+    now += 1800
+    assert [counters.take(key, HOUR) == 0 for _ in range(11)] == [True] * 10 + [False]
+    now += 7200
+    assert [counters.take(key, HOUR) == 0 for _ in range(21)] == [True] * 20 + [False]
