@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
+from django.test.utils import override_settings
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.throttling import BaseThrottle
 
 from mcp_app.protocol import errors
@@ -25,10 +28,17 @@ class Never(BaseThrottle):
 
 
 class Broken(BaseThrottle):
-    """Fails as code of a product may."""
+    """Fails as a cache may."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
         raise RuntimeError("the cache's password is hunter2")
+
+
+class BrokenAuthentication(BaseAuthentication):
+    """Fails as code of a product may."""
+
+    def authenticate(self, request: Any) -> None:
+        raise RuntimeError("the directory's password is hunter2")
 
 
 def nothing() -> None:
@@ -43,7 +53,7 @@ def refusals(client: MCPClient, serve: Serve) -> Refusals:
     throttled = serve(nothing, name="throttled", throttle_classes=[Never])
     broken = serve(nothing, name="broken", throttle_classes=[Broken])
     capable = serve(nothing, name="capable", client_capabilities=["roots", "sampling"])
-    told = {
+    told: Refusals = {
         errors.ParseError: client.post(b"{"),
         errors.InvalidRequest: client.post(b"5"),
         errors.MethodNotFound: client.request("foo/bar"),
@@ -52,7 +62,8 @@ def refusals(client: MCPClient, serve: Serve) -> Refusals:
         errors.UnknownPrompt: client.prompt("staff_prompt"),
         errors.ResourceNotFound: client.read("staff://secret"),
         errors.Failed: client.read("fails://unexpected"),
-        errors.InternalError: client.call(broken),
+        errors.InternalError: _broken_off(client),
+        errors.LimitsUnavailable: client.call(broken),
         errors.Unauthenticated: client.call("echo", headers={"authorization": "Bearer x"}),
         errors.InsufficientScope: client.call("scoped"),
         errors.Throttled: client.call(throttled),
@@ -76,3 +87,9 @@ def refusals(client: MCPClient, serve: Serve) -> Refusals:
         "tools/list", meta={VERSION_KEY: "1900-01-01"}, headers=unknown
     )
     return told
+
+
+def _broken_off(client: MCPClient) -> Answer:
+    classes = [BrokenAuthentication]
+    with override_settings(MCP_APP={**settings.MCP_APP, "AUTHENTICATION_CLASSES": classes}):
+        return client.call("echo")
