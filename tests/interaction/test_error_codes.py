@@ -20,7 +20,7 @@ MODERN_ONLY = {-32020, -32021, -32022}
 BASES = {errors.ProtocolError, errors.Refusal}
 LEGACY_CLASSES = {errors.SessionNotFound, errors.CapabilityNotNegotiated}
 MODERN_CLASSES = {errors.HeaderMismatch, errors.MissingCapability, errors.UnsupportedVersion}
-# Test clients always say how long a body is; `tests/transports/test_body_size.py` has those that do not.
+# Test clients always say how long a body is; `test_body_size` has those that do not.
 ELSEWHERE = {errors.LengthRequired}
 
 
