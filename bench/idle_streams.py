@@ -7,6 +7,8 @@ and through Django's handler, beside a bare ASGI stream that only sends the same
 is what the process grew by from before the first of them, after a garbage collection, by stream.
 """
 
+# ruff: noqa: T201 - what it finds is printed
+
 import argparse
 import asyncio
 import gc
@@ -268,7 +270,7 @@ def main() -> int:
     if options.serve:
         serve(int(options.serve[0]), options.serve[1], options.trace)
         return 0
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65536), hard))
     for kind in options.kind or KINDS:
         print(_measured(kind, options), flush=True)

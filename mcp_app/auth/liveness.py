@@ -1,7 +1,8 @@
 """Whether a caller who was let in would be let in now; for what lasts longer than a request."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -14,14 +15,33 @@ from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.listening import Credential
 from mcp_app.models import Session, Token
 
+Recall = Callable[[], Caller | None]
+"""Makes a caller anew, with today's user, scopes and permissions; None where they are let in no
+more."""
 
-def refreshed(caller: Caller) -> Caller | None:
-    """The caller with today's user, scopes and permissions; None where they were let in no more."""
-    if isinstance(caller.auth, Token):
-        token = _live_tokens().filter(pk=caller.auth.pk).first()
-        if token is None:
-            return None
-        return replace(caller, user=token.user, auth=token, scopes=effective_scopes(token))
+
+def recall(caller: Caller) -> Recall:
+    """What takes little to keep while a stream idles: of a token's holder, no rows."""
+    if not isinstance(caller.auth, Token):
+        return partial(_refreshed, caller)
+    return partial(_holder, caller.auth.pk, caller.token_lookup, caller.address)
+
+
+def _holder(token_id: int, token_lookup: str, address: str) -> Caller | None:
+    token = _live_tokens().filter(pk=token_id).first()
+    if token is None:
+        return None
+    return Caller(
+        user=token.user,
+        auth=token,
+        scopes=effective_scopes(token),
+        source="token",
+        token_lookup=token_lookup,
+        address=address,
+    )
+
+
+def _refreshed(caller: Caller) -> Caller | None:
     if caller.user.pk is None:
         return caller
     user = get_user_model()._default_manager.filter(pk=caller.user.pk).first()

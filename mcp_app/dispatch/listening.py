@@ -5,12 +5,16 @@ and `resources/updated` on the session's own stream.
 """
 
 import hashlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from mcp_app.catalog.definition import Declaration
+from mcp_app.catalog.registry import MCPServer
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol.errors import InvalidParams, MethodNotFound
+from mcp_app.protocol.versions import ProtocolVersion
 
 FILTERS: Final[Mapping[str, str]] = {
     "toolsListChanged": "tools",
@@ -90,10 +94,17 @@ def can_read(uri: str, inbound: Inbound, services: Services) -> bool:
 
 def fingerprint(kind: str, inbound: Inbound, services: Services) -> str:
     """A digest of a list as this caller sees it: the same as long as their list is."""
+    return digest_of(kind, inbound.route.version, inbound.may_use, services.server)
+
+
+def digest_of(
+    kind: str, version: ProtocolVersion, may_use: Callable[[Declaration], bool], server: MCPServer
+) -> str:
+    """A digest of the part of a list that `may_use` admits. The same text is the same object."""
     digest = hashlib.sha256()
-    version = inbound.route.version
-    for declared in services.server.listed(kind):
-        if inbound.may_use(declared):
+    for declared in server.listed(kind):
+        if may_use(declared):
             digest.update(declared.definition_json(version))
             digest.update(b"\0")
-    return digest.hexdigest()
+    # Thousands of open streams see few different lists.
+    return sys.intern(digest.hexdigest())

@@ -41,6 +41,8 @@ Listener = Callable[[str, Mapping[str, Any]], None]
 class Subscription:
     """A listener on some topics, until it is closed."""
 
+    __slots__ = ("_hub", "listener", "topics")
+
     def __init__(self, hub: "EventBus", topics: tuple[str, ...], listener: Listener) -> None:
         self._hub, self.topics, self.listener = hub, topics, listener
 

@@ -1,7 +1,7 @@
 """The stream that answers one POST: what the call tells before its end, the response, the end."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Any, Final
 
 from mcp_app.conf import settings
@@ -15,7 +15,7 @@ from mcp_app.transports.replay import StoredStream
 from mcp_app.transports.watch import watch
 from mcp_app.transports.writing import StoringWriter, StreamWriter, write_on
 
-Opening = HttpReply | AsyncIterator[bytes]
+Opening = HttpReply | AsyncIterable[bytes]
 """A whole answer, or the bytes of a stream that stays open."""
 
 _running: Final[set[asyncio.Future[Any]]] = set()

@@ -5,6 +5,7 @@ It sees a client leave at once, and an idle stream costs it no thread. It only r
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -16,7 +17,9 @@ from mcp_app.protocol.errors import InvalidRequest
 from mcp_app.transports import cors, gates, refusals
 from mcp_app.transports.conversation import Conversation
 from mcp_app.transports.endpoint import endpoint_for, refused, turn_away
+from mcp_app.transports.feeding import feed
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
+from mcp_app.transports.live import LiveStream
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -35,6 +38,14 @@ class EndpointApplication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request."""
+        stream = await self._answered(scope, receive, send)
+        if stream is not None:
+            # Nothing of the request is kept while it idles but what the stream itself holds.
+            del scope
+            await feed(stream, receive, send)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> LiveStream | None:
+        """None once the answer was sent, or its stream where that has only begun."""
         endpoint = endpoint_for(self._server)
         body_file = BytesIO()
         headers = _headers(scope)
@@ -44,19 +55,25 @@ class EndpointApplication:
             error = InvalidRequest("The query string or the Content-Type cannot be read.")
             refusals.note_unreadable(error, headers)
             await _send_reply(send, refused(headers, error))
-            return
-        incoming = Incoming(request, headers, transport="asgi", streams=True)
+            return None
+        again = partial(_once_more, scope, body_file)
+        incoming = Incoming(request, headers, transport="asgi", streams=True, again=again)
         reply = endpoint.gate(incoming)
         if reply is None:
             try:
                 reply = await _read(incoming, receive, body_file)
             except ClientGone:
-                return
+                return None
         if reply is not None:
             await _send_reply(send, cors.readable(reply, incoming))
-            return
+            return None
         conversation = endpoint.converse(incoming, body_file.getvalue())
-        await _hold(conversation, incoming, receive, send)
+        return await _hold(conversation, incoming, receive, send)
+
+
+def _once_more(scope: Scope, body_file: BytesIO) -> ASGIRequest:
+    body_file.seek(0)
+    return ASGIRequest(scope, body_file)
 
 
 def _headers(scope: Scope) -> dict[str, str]:
@@ -86,7 +103,7 @@ async def _read(incoming: Incoming, receive: Receive, body_file: BytesIO) -> Htt
 
 async def _hold(
     conversation: Conversation, incoming: Incoming, receive: Receive, send: Send
-) -> None:
+) -> LiveStream | None:
     """Answer and watch the line meanwhile: whichever ends first ends both."""
     answering = asyncio.create_task(_answer(conversation, incoming, send))
     watching = asyncio.create_task(_watch(receive))
@@ -98,16 +115,22 @@ async def _hold(
             answering.cancel()
         watching.cancel()
         await asyncio.gather(answering, watching, return_exceptions=True)
-    if not answering.cancelled():
-        answering.result()
+    is_gone = watching.done() and not watching.cancelled()
+    stream = None if answering.cancelled() else answering.result()
+    return None if is_gone else stream
 
 
-async def _answer(conversation: Conversation, incoming: Incoming, send: Send) -> None:
+async def _answer(conversation: Conversation, incoming: Incoming, send: Send) -> LiveStream | None:
     answer = await conversation.answer()
-    if isinstance(answer, HttpStream):
-        await _send_stream(send, cors.readable(answer, incoming))
-    else:
+    if isinstance(answer, HttpReply):
         await _send_reply(send, cors.readable(answer, incoming))
+        return None
+    stream = cors.readable(answer, incoming)
+    if isinstance(stream.chunks, LiveStream):
+        await _start(send, 200, stream.all_headers())
+        return stream.chunks
+    await _send_stream(send, stream)
+    return None
 
 
 async def _watch(receive: Receive) -> None:
@@ -127,11 +150,12 @@ async def _send_reply(send: Send, reply: HttpReply) -> None:
 
 async def _send_stream(send: Send, stream: HttpStream) -> None:
     await _start(send, 200, stream.all_headers())
+    chunks = aiter(stream.chunks)
     try:
-        async for chunk in stream.chunks:
+        async for chunk in chunks:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
     finally:
-        await stream.chunks.aclose()  # type: ignore[attr-defined]
+        await chunks.aclose()  # type: ignore[attr-defined]
     await send({"type": "http.response.body", "body": b""})
 
 

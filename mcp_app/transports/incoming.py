@@ -1,6 +1,6 @@
 """One HTTP request as every door hands it over, and the answers it gets back."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,12 +19,14 @@ class Incoming:
         headers: lower-case names to values; repeated headers joined with commas.
         transport: which door it came through, for the audit.
         streams: whether the door can send an answer piece by piece.
+        again: makes the request once more, for another look at what its caller may do.
     """
 
     request: HttpRequest
     headers: Mapping[str, str]
     transport: str
     streams: bool
+    again: Callable[[], HttpRequest]
 
     @property
     def method(self) -> str:
@@ -50,9 +52,11 @@ class HttpReply:
 
 @dataclass(frozen=True, slots=True)
 class HttpStream:
-    """An answer sent as server-sent events. Closing `chunks` tells that the client is gone."""
+    """An answer sent as server-sent events. To stop iterating `chunks` tells that the client is
+    gone.
+    """
 
-    chunks: AsyncIterator[bytes]
+    chunks: AsyncIterable[bytes]
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def all_headers(self) -> dict[str, str]:

@@ -1,19 +1,22 @@
 """Opens the streams that stay open, for whoever was let in."""
 
 import uuid
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from mcp_app.access.checks import CallerAccess
-from mcp_app.auth.liveness import refreshed
+from mcp_app.auth.liveness import Recall, recall
+from mcp_app.catalog.definition import Declaration
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.handlers import server_info
 from mcp_app.dispatch.interfaces import SessionState
-from mcp_app.dispatch.listening import Credential, Interest, Listening, fingerprint
+from mcp_app.dispatch.listening import Credential, Interest, Listening, digest_of
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.models import Token
 from mcp_app.protocol import messages, sse
 from mcp_app.protocol.envelope import SUBSCRIPTION_KEY
+from mcp_app.protocol.versions import ProtocolVersion
 from mcp_app.transports import roots
 from mcp_app.transports.bus import bus
 from mcp_app.transports.live import LiveStream
@@ -31,31 +34,105 @@ class SessionStream:
     fingerprints: Mapping[str, str] = field(default_factory=dict)
 
 
-def listen_stream(listening: Listening, services: Services) -> AsyncIterator[bytes]:
-    """A modern subscription: acknowledged first, tagged throughout, a result at its end."""
+class SessionWording:
+    """That of a handshake session's stream."""
+
+    __slots__ = ("_question",)
+
+    def __init__(self, question: bytes) -> None:
+        self._question = question
+
+    def opening(self) -> bytes:
+        """A comment, by which proxies see traffic, and what is asked at once."""
+        asked, self._question = self._question, b""
+        return sse.COMMENT + asked
+
+    def notice(self, method: str, params: Mapping[str, Any]) -> bytes:
+        """One event."""
+        return sse.event(messages.dumps(messages.notification(method, params)))
+
+    def closing(self) -> bytes:
+        """Nothing."""
+        return b""
+
+
+class ListenWording:
+    """That of a modern subscription: acknowledged, tagged throughout, a result at its end."""
+
+    __slots__ = ("_acknowledged", "_dialect", "_request_id", "_services")
+
+    def __init__(self, listening: Listening, services: Services) -> None:
+        self._request_id = listening.inbound.request.id
+        self._dialect = listening.inbound.route.dialect
+        self._acknowledged = listening.interest
+        self._services = services
+
+    @property
+    def _meta(self) -> dict[str, Any]:
+        return {SUBSCRIPTION_KEY: self._request_id}
+
+    def opening(self) -> bytes:
+        """What of the filter is honoured."""
+        method = "notifications/subscriptions/acknowledged"
+        return self.notice(method, {"notifications": self._acknowledged.as_filter()})
+
+    def notice(self, method: str, params: Mapping[str, Any]) -> bytes:
+        """One event, with the subscription's id."""
+        tagged = {**params, "_meta": self._meta}
+        return sse.event(messages.dumps(messages.notification(method, tagged)))
+
+    def closing(self) -> bytes:
+        """The response to the request that asked for it."""
+        ended = self._dialect.complete({"_meta": self._meta}, server_info(self._services), None)
+        return sse.event(messages.dumps(messages.result_response(self._request_id, ended)))
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Another look at a caller's lists, by what takes little to keep."""
+
+    recall: Recall
+    http_request: Callable[[], Any]
+    version: ProtocolVersion
+    kinds: frozenset[str]
+    services: Services
+
+    @classmethod
+    def of(cls, inbound: Inbound, interest: Interest, services: Services) -> "Look":
+        """At the lists that are of interest to the caller of a request."""
+        version = inbound.route.version
+        return cls(recall(inbound.caller), inbound.http_request, version, interest.kinds, services)
+
+    def __call__(self) -> Mapping[str, str] | None:
+        """A digest of each list; None for a caller who is not let in any more."""
+        caller = self.recall()
+        if caller is None:
+            return None
+        access = CallerAccess(caller, self.http_request)
+
+        def may_use(declared: Declaration) -> bool:
+            return access.permits(declared) and not caller.lacks(declared.scopes)
+
+        server = self.services.server
+        return {kind: digest_of(kind, self.version, may_use, server) for kind in self.kinds}
+
+
+def listen_stream(listening: Listening, services: Services) -> LiveStream:
+    """A modern subscription."""
     inbound, interest = listening.inbound, listening.interest
-    tag = {SUBSCRIPTION_KEY: inbound.request.id}
-    acknowledged = messages.notification(
-        "notifications/subscriptions/acknowledged",
-        {"notifications": interest.as_filter(), "_meta": tag},
-    )
-    ended = inbound.route.dialect.complete({"_meta": tag}, server_info(services), None)
-    closing = sse.event(messages.dumps(messages.result_response(inbound.request.id, ended)))
     stream = LiveStream(
-        credential=credential_of(inbound.caller, None),
-        interest=interest,
-        fingerprints=lambda: fingerprints(inbound, interest, services),
-        tag=tag,
-        opening=sse.event(messages.dumps(acknowledged)),
-        closing=closing,
+        credential_of(inbound.caller, None),
+        interest,
+        Look.of(inbound, interest, services),
         known=listening.fingerprints,
+        wording=ListenWording(listening, services),
     )
     if not interest.kinds and not interest.uris:
         stream.end()
-    return stream.chunks()
+    return stream
 
 
-def get_stream(opened: SessionStream, services: Services) -> AsyncIterator[bytes]:
+def get_stream(opened: SessionStream, services: Services) -> AsyncIterable[bytes]:
     """A handshake session's stream."""
     inbound = opened.inbound
     if opened.position is not None:
@@ -68,22 +145,20 @@ def get_stream(opened: SessionStream, services: Services) -> AsyncIterator[bytes
     # The same message must not go out on two streams: the newest of a session is the one.
     name = uuid.uuid4().hex
     bus.publish(session_topic(session.session_id), {"listener": name})
-    stream = LiveStream(
-        opening=_session_opening(session),
-        credential=credential_of(inbound.caller, session),
-        interest=interest,
-        fingerprints=lambda: fingerprints(inbound, interest, services),
+    return LiveStream(
+        credential_of(inbound.caller, session),
+        interest,
+        Look.of(inbound, interest, services),
+        wording=SessionWording(_question(session)),
         known=opened.fingerprints,
         name=name,
     )
-    return stream.chunks()
 
 
-def _session_opening(session: SessionState) -> bytes:
-    """A comment, and the question for its roots where they are not known."""
+def _question(session: SessionState) -> bytes:
+    """What a session is asked at the beginning: for its roots, where they are not known."""
     request = roots.request_for(session) if session.roots is None else None
-    asked = b"" if request is None else sse.event(messages.dumps(request))
-    return sse.COMMENT + asked
+    return b"" if request is None else sse.event(messages.dumps(request))
 
 
 def credential_of(caller: Caller, session: SessionState | None) -> Credential:
@@ -94,15 +169,3 @@ def credential_of(caller: Caller, session: SessionState | None) -> Credential:
         token_id=token.pk if token is not None else None,
         session_id=session.session_id if session is not None else None,
     )
-
-
-def fingerprints(
-    inbound: Inbound, interest: Interest, services: Services
-) -> Mapping[str, str] | None:
-    """The caller's lists as they are now; None for a caller who is not let in any more."""
-    caller = refreshed(inbound.caller)
-    if caller is None:
-        return None
-    request = inbound.http_request
-    fresh = replace(inbound, caller=caller, access=CallerAccess(caller, request))
-    return {kind: fingerprint(kind, fresh, services) for kind in interest.kinds}

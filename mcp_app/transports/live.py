@@ -1,28 +1,34 @@
 """Streams that stay open: `subscriptions/listen`, and a handshake session's own GET stream.
 
-Each is a queue of notices and a generator of bytes; it holds no thread and no database
-connection.
+Each is a few notices that wait and what it takes to word them; it holds no task, no thread, no
+database connection and nothing of the request that opened it. Whoever sends it is stirred.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, Protocol
 
-from mcp_app.conf import settings
 from mcp_app.dispatch.listening import KINDS, Credential, Interest
 from mcp_app.protocol import messages, sse
-from mcp_app.transports.bus import LOST, bus
-from mcp_app.transports.outlets import stirs
+from mcp_app.transports.bus import LOST, Subscription, bus
+from mcp_app.transports.keepalive import keep_alives
 from mcp_app.transports.postbox import session_topic
 from mcp_app.transports.watch import watch
 from mcp_app.work.lanes import READ
 
 LISTS_TOPIC: Final = "lists"
 """Where it is told that declarations or switches changed, for everybody."""
+RESOURCES_TOPIC: Final = "resources"
+"""Where it is told which resource has changed."""
 _MOST_WAITING: Final = 1000
 """Notices that may wait for a slow reader; a reader slower than that is cut off."""
+
+Notice = tuple[str, Mapping[str, Any]]
+"""A topic and what was told there."""
+Look = Callable[[], Mapping[str, str] | None]
+"""In a lane, a digest of each list of interest as its caller sees it now; None where they are not
+let in any more."""
 
 
 def user_topic(user_id: Any) -> str:
@@ -30,58 +36,136 @@ def user_topic(user_id: Any) -> str:
     return f"user:{user_id}"
 
 
-RESOURCES_TOPIC: Final = "resources"
-"""Where it is told which resource has changed."""
+class Wording(Protocol):
+    """How one stream words what it says."""
+
+    def opening(self) -> bytes:
+        """What to send first."""
+        ...
+
+    def notice(self, method: str, params: Mapping[str, Any]) -> bytes:
+        """One notification."""
+        ...
+
+    def closing(self) -> bytes:
+        """What to send last, when the server ends the stream."""
+        ...
 
 
-@dataclass(eq=False)
 class LiveStream:
-    """One open stream.
+    """One open stream. Used on one event loop.
 
-    Attributes:
-        fingerprints: in a lane, a digest of each list of interest as the caller sees it now; None
-            where the caller is not let in any more.
-        tag: the `_meta` of each notification.
-        opening: bytes to send first.
-        closing: bytes to send last, when the server ends the stream.
+    Args:
+        credential: what its life hangs on.
+        interest: what it tells of.
+        look: how its caller's lists are looked at again.
+        known: its lists as its caller knows them.
+        wording: how it says what it says.
+        name: tells a session's own streams apart: a newer one ends the older.
     """
 
-    credential: Credential
-    interest: Interest
-    fingerprints: Callable[[], Mapping[str, str] | None]
-    tag: Mapping[str, Any] = field(default_factory=dict)
-    opening: bytes = sse.COMMENT
-    closing: bytes = b""
-    known: Mapping[str, str] = field(default_factory=dict)
-    name: str = ""
-    """Tells a session's own streams apart: a newer one ends the older."""
-    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
-    _waiting: deque[tuple[str, Mapping[str, Any]]] = field(default_factory=deque)
-    _stirred: asyncio.Event = field(default_factory=asyncio.Event)
-    _ended: bool = False
+    __slots__ = (
+        *("credential", "interest", "_look", "_known", "_wording", "_name"),
+        *("_loop", "_waiting", "_stirred", "_subscription", "_begun", "_ended", "__weakref__"),
+    )
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """What to send, until either side ends it."""
+    def __init__(
+        self,
+        credential: Credential,
+        interest: Interest,
+        look: Look,
+        *,
+        known: Mapping[str, str],
+        wording: Wording,
+        name: str = "",
+    ) -> None:
+        self.credential, self.interest = credential, interest
+        self._look, self._known = look, known
+        self._wording = wording
+        self._name = name
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[Notice] | None = None
+        self._stirred: Callable[[], None] | None = None
+        self._subscription: Subscription | None = None
+        self._begun = self._ended = False
+
+    # --- for who sends it ---------------------------------------------------------------------
+
+    def open(self, stirred: Callable[[], None]) -> None:
+        """Begin: `stirred` is called on the loop whenever there is something to send."""
+        self._stirred = stirred
         topics = [LISTS_TOPIC, RESOURCES_TOPIC, user_topic(self.credential.user_id)]
         if self.credential.session_id is not None:
             topics.append(session_topic(self.credential.session_id))
-        with bus.subscribe(*topics, listener=self._hear), watch.over(self, counts=True):
-            yield self.opening
-            async for chunk in self._notices():
-                yield chunk
-            if self.closing:
-                yield self.closing
+        self._subscription = bus.subscribe(*topics, listener=self._hear)
+        watch.enter(self, counts=True)
+        stirred()
+
+    def close(self) -> None:
+        """Be over, whoever ended it."""
+        self._ended = True
+        self._stirred = None
+        keep_alives().forget(self)
+        watch.leave(self, counts=True)
+        if self._subscription is not None:
+            self._subscription.close()
+
+    async def said(self) -> bytes:
+        """What is to be sent now; a comment where there is nothing but silence to tell."""
+        if not self._begun:
+            self._begun = True
+            return self._wording.opening()
+        heard, self._waiting = self._waiting, None
+        if heard is None or self._ended:
+            return sse.COMMENT
+        asked = [message["request"] for _, message in heard if "request" in message]
+        told = [sse.event(messages.dumps(request)) for request in asked]
+        told += [self._wording.notice(*notice) for notice in await self._concerning(heard)]
+        return b"".join(told)
+
+    def rest(self) -> bool:
+        """All was sent: wait for more. False where there is more already."""
+        if self._waiting is not None or self._ended:
+            return False
+        keep_alives().expect(self)
+        return True
+
+    @property
+    def last_words(self) -> bytes | None:
+        """What to send last, once the server has ended the stream; None while it has not."""
+        return self._wording.closing() if self._ended and self._begun else None
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """What to send, until either side ends it: for a sender that asks."""
+        stirred = asyncio.Event()
+        self.open(stirred.set)
+        try:
+            while (last := self.last_words) is None:
+                if said := await self.said():
+                    yield said
+                if self.rest():
+                    await stirred.wait()
+                stirred.clear()
+            if last:
+                yield last
+        finally:
+            self.close()
+
+    # --- for who has something to tell ----------------------------------------------------------
 
     def end(self) -> None:
         """End the stream from the server's side. From any thread."""
         self._ended = True
-        self._loop.call_soon_threadsafe(self._stirred.set)
+        self._loop.call_soon_threadsafe(self._stir)
 
-    def _is_overrun(self) -> bool:
-        return len(self._waiting) >= _MOST_WAITING
+    def keep_alive(self) -> None:
+        """Show that it lives."""
+        self._stir()
 
-    def _is_over(self) -> bool:
-        return self._ended
+    def _stir(self) -> None:
+        keep_alives().forget(self)
+        if self._stirred is not None:
+            self._stirred()
 
     def _hear(self, topic: str, message: Mapping[str, Any]) -> None:
         self._loop.call_soon_threadsafe(self._put, topic, message)
@@ -91,30 +175,18 @@ class LiveStream:
             self.interest = replace(self.interest, uris=frozenset(message["subscriptions"]))
         if topic == RESOURCES_TOPIC and message["uri"] not in self.interest.uris:
             return
+        waiting = self._waiting = self._waiting or []
         # After the bus was away something may have been missed: the client lists again anyway.
-        replaced = message.get("listener", self.name) != self.name
-        if topic == LOST or replaced or message.get("ended") or self._is_overrun():
+        replaced = message.get("listener", self._name) != self._name
+        overrun = len(waiting) >= _MOST_WAITING
+        if topic == LOST or replaced or message.get("ended") or overrun:
             self._ended = True
-        self._waiting.append((topic, message))
-        self._stirred.set()
+        waiting.append((topic, message))
+        self._stir()
 
-    async def _notices(self) -> AsyncIterator[bytes]:
-        while not self._is_over():
-            if not await stirs(self._stirred, settings.KEEP_ALIVE):
-                yield sse.COMMENT
-            self._stirred.clear()
-            heard, self._waiting = self._waiting, deque()
-            if self._is_over():
-                return
-            for request in (message["request"] for _, message in heard if "request" in message):
-                yield sse.event(messages.dumps(request))
-            for method, params in await self._concerning(heard):
-                tagged = {**params, "_meta": dict(self.tag)} if self.tag else params
-                yield sse.event(messages.dumps(messages.notification(method, tagged)))
+    # --- what follows from it -------------------------------------------------------------------
 
-    async def _concerning(
-        self, heard: deque[tuple[str, Mapping[str, Any]]]
-    ) -> list[tuple[str, dict[str, Any]]]:
+    async def _concerning(self, heard: list[Notice]) -> list[tuple[str, dict[str, Any]]]:
         """The notices that follow from what was heard, each once."""
         updated = {message["uri"]: None for topic, message in heard if topic == RESOURCES_TOPIC}
         told: list[tuple[str, dict[str, Any]]] = [
@@ -126,9 +198,9 @@ class LiveStream:
 
     async def _changed(self) -> list[str]:
         """Which lists look different to this caller than when they last heard of them."""
-        now = await READ.run(self.fingerprints)
+        now = await READ.run(self._look)
         if now is None:
             self._ended = True
             return []
-        before, self.known = self.known, now
+        before, self._known = self._known, now
         return [kind for kind in KINDS if now.get(kind) != before.get(kind)]

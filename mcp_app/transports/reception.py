@@ -139,7 +139,7 @@ class Reception:
             record=record,
             outlet=self.outlet,
             inputs=inputs or self._asking(route, session, cancellation),
-            http_request=lambda: self.incoming.request,
+            http_request=self.incoming.again,
             streams=self.streams,
             cancellation=cancellation,
         )

@@ -6,7 +6,7 @@ shows at the moment Django asks: only ASGI asks on a running loop.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable
 from typing import Any, ClassVar, Final
 
 from asgiref.sync import markcoroutinefunction
@@ -20,6 +20,7 @@ from mcp_app.protocol.errors import LengthRequired, ParseError, ProtocolError
 from mcp_app.transports import cors, gates
 from mcp_app.transports.endpoint import Endpoint, endpoint_for, turn_away
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
+from mcp_app.work.lanes import release_request_thread
 
 _MARKS: Final = dict(vars(markcoroutinefunction(lambda: None)))
 
@@ -66,12 +67,15 @@ class EndpointView:
         answer = await endpoint.converse(incoming, body).answer()
         if isinstance(answer, HttpStream):
             stream = cors.readable(answer, incoming)
-            return StreamingHttpResponse(stream.chunks, headers=stream.all_headers())
+            chunks = _without_thread(stream.chunks)
+            return StreamingHttpResponse(chunks, headers=stream.all_headers())
         return _response(answer, incoming)
 
     def _open(self, request: HttpRequest, *, streams: bool) -> tuple[Endpoint, Incoming]:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        incoming = Incoming(request, headers, transport="http", streams=streams)
+        incoming = Incoming(
+            request, headers, transport="http", streams=streams, again=lambda: request
+        )
         return endpoint_for(self._server), incoming
 
 
@@ -90,6 +94,17 @@ def _read(incoming: Incoming) -> bytes | HttpReply:
     if len(body) > limit:
         return turn_away(incoming, gates.too_large())
     return body
+
+
+async def _without_thread(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """The chunks, once the thread that the host's middleware ran in has been let go."""
+    release_request_thread()
+    iterator = aiter(chunks)
+    try:
+        async for chunk in iterator:
+            yield chunk
+    finally:
+        await iterator.aclose()  # type: ignore[attr-defined]
 
 
 def _source(request: Any) -> Any:

@@ -43,19 +43,32 @@ class StreamWatch:
         return self._of_user[user_id] >= int(settings.STREAM_LIMIT)
 
     @contextmanager
-    def over(self, stream: OpenStream, *, counts: bool = False) -> Iterator[None]:
-        """Look after a stream for as long as it is open."""
-        user_id = stream.credential.user_id
-        self._streams.add(stream)
-        self._of_user[user_id] += counts
-        self._start()
+    def over(self, stream: OpenStream) -> Iterator[None]:
+        """Look after a stream for the length of the block."""
+        self.enter(stream)
         try:
             yield
         finally:
-            self._streams.discard(stream)
-            self._of_user[user_id] -= counts
-            self._of_user += Counter()
-            self._rest()
+            self.leave(stream)
+
+    def enter(self, stream: OpenStream, *, counts: bool = False) -> None:
+        """Look after a stream until it leaves; `counts` towards its user's number."""
+        self._streams.add(stream)
+        if counts:
+            self._of_user[stream.credential.user_id] += 1
+        self._start()
+
+    def leave(self, stream: OpenStream, *, counts: bool = False) -> None:
+        """The stream is over."""
+        self._streams.discard(stream)
+        if counts:
+            self._leave_user(stream.credential.user_id)
+        self._rest()
+
+    def _leave_user(self, user_id: Any) -> None:
+        self._of_user[user_id] -= 1
+        if not self._of_user[user_id]:
+            del self._of_user[user_id]
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()

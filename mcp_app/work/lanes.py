@@ -135,6 +135,19 @@ def _drop_open_transactions() -> None:
             del connections[connection.alias]
 
 
+def release_request_thread() -> None:
+    """Let go of the thread that Django's handler runs this request's sync middleware in.
+
+    It keeps one to the end of the answer, which is hours for a stream. Should more sync code come,
+    such as a response's closing, it gets another.
+    """
+    context = SyncToAsync.thread_sensitive_context.get(None)
+    executor = SyncToAsync.context_to_thread_executor.pop(context, None) if context else None
+    if isinstance(executor, ThreadPoolExecutor):
+        executor.submit(connections.close_all)
+        executor.shutdown(wait=False)
+
+
 async def beside_sync_code(job: Callable[[], Awaitable[Result]]) -> Result:
     """Run an async job whose `sync_to_async` calls share one thread of the job's own.
 
