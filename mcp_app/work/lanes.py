@@ -5,7 +5,6 @@ writes never starve reads. A thread gives back connections that are too old or b
 after each job, as Django does around a request; between jobs it holds what CONN_MAX_AGE allows.
 """
 
-import logging
 import os
 import threading
 from collections.abc import Awaitable, Callable
@@ -16,13 +15,10 @@ from asgiref.sync import AsyncToSync, SyncToAsync, ThreadSensitiveContext, sync_
 from django.db import connections
 
 from mcp_app.conf import settings
-
-logger: Final = logging.getLogger("mcp_app.work")
+from mcp_app.work.connections import drop_open_transactions, give_back_connections
+from mcp_app.work.seats import AT_MOST, guest_of
 
 Result = TypeVar("Result")
-
-_AT_MOST: Final = 5
-"""Threads a worker, counting those of tools that passed their time limit and still run."""
 
 
 class Workers(ThreadPoolExecutor):
@@ -30,7 +26,7 @@ class Workers(ThreadPoolExecutor):
 
     def __init__(self, count: int, name: str) -> None:
         super().__init__(count, name)
-        self._most = count * _AT_MOST
+        self._most = count * AT_MOST
         self._counting = threading.Lock()
 
     def add(self) -> bool:
@@ -113,26 +109,10 @@ def _clean(job: Callable[[], Result], place: Place, workers: Workers) -> Result:
         return job()
     finally:
         try:
-            _drop_open_transactions()
+            drop_open_transactions()
             give_back_connections()
         finally:
             place.end()
-
-
-def give_back_connections() -> None:
-    """Close this thread's connections that are unusable, or older than CONN_MAX_AGE."""
-    for connection in connections.all(initialized_only=True):
-        connection.close_if_unusable_or_obsolete()
-
-
-def _drop_open_transactions() -> None:
-    """Roll back what a tool began and never ended: the next call's writes would be lost in it."""
-    for connection in connections.all(initialized_only=True):
-        if connection.in_atomic_block:
-            logger.error("A tool left a transaction open on %r: rolled back", connection.alias)
-            connection.close()
-            # Closed inside a block it stays unusable, so that the thread gets another.
-            del connections[connection.alias]
 
 
 def release_request_thread() -> None:
@@ -149,15 +129,15 @@ def release_request_thread() -> None:
 
 
 async def beside_sync_code(job: Callable[[], Awaitable[Result]]) -> Result:
-    """Run an async job whose `sync_to_async` calls share one thread of the job's own.
+    """Run an async job whose `sync_to_async` calls share one thread of a bounded number.
 
-    To be awaited in a task of its own, which may outlive the request that it came with. Its
-    connections are closed with the thread, which is not waited for: sync code that does not come
-    back holds up no answer. Nothing is started while the job stays async.
+    To be awaited in a task of its own, which may outlive the request that it came with. Nothing is
+    started while the job stays async, and sync code that does not come back holds up no answer.
     """
     if not settings.WORKERS:
         return await job()
-    context = ThreadSensitiveContext()
+    context, guest = ThreadSensitiveContext(), guest_of(settings.WORKERS)
+    SyncToAsync.context_to_thread_executor[context] = guest
     # The request's own thread serves no more once its view has returned: under Django's handler
     # that is a context, which could not be entered a second time, or a sync middleware's thread.
     AsyncToSync.executors.current = None
@@ -166,10 +146,7 @@ async def beside_sync_code(job: Callable[[], Awaitable[Result]]) -> Result:
         return await job()
     finally:
         SyncToAsync.thread_sensitive_context.reset(token)
-        executor = SyncToAsync.context_to_thread_executor.pop(context, None)
-        if executor is not None:
-            executor.submit(connections.close_all)
-            executor.shutdown(wait=False)
+        guest.leave()
 
 
 READ: Final = Lane("read")

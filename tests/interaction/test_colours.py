@@ -424,27 +424,30 @@ def test_a_worker_holds_no_transaction_between_calls(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_thread_of_an_async_tools_sync_code_ends_with_the_call(
+def test_the_thread_of_an_async_tools_sync_code_serves_the_next_and_keeps_nothing(
     make_token: MakeToken, lanes: None, serve: Serve
 ) -> None:
     threads = []
 
-    async def remember() -> int:
+    async def leak() -> str:
         threads.append(await sync_to_async(threading.current_thread)())
-        return await User.objects.acount()
+        await sync_to_async(transaction.atomic().__enter__)()
+        await User.objects.acreate(username="leaked")
+        return "left open"
 
-    client = MCPClient(make_token(), version=MODERN, server=server)
-    name = serve(remember)
+    async def write(name: str) -> str:
+        threads.append(await sync_to_async(threading.current_thread)())
+        await User.objects.acreate(username=name)
+        return "written"
 
-    async def scenario() -> None:
-        line = wire.call(wire.django_application(), client, name)
-        await line.end()
-
-    async_to_sync(scenario)()
-    (thread,) = threads
-    assert thread is not threading.main_thread()
-    thread.join(wire.PATIENCE)
-    assert not thread.is_alive()
+    client = MCPClient(make_token(), door="asgi", server=server)
+    client.call(serve(leak))
+    serve(write)
+    for number in range(4):
+        assert client.call("write", {"name": f"user {number}"}).text == "written"
+    assert User.objects.filter(username__startswith="user ").count() == 4
+    assert not User.objects.filter(username="leaked").exists()
+    assert len(set(threads)) <= 2
 
 
 def test_the_view_is_a_coroutine_function_where_a_loop_asks_and_only_there() -> None:

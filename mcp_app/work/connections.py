@@ -1,0 +1,37 @@
+"""What a thread does with its database connections before and after it works for somebody."""
+
+import logging
+from typing import Final
+
+from django.db import connections
+
+logger: Final = logging.getLogger("mcp_app.work")
+
+
+def give_back_connections() -> None:
+    """Close this thread's connections that are unusable, or older than CONN_MAX_AGE."""
+    for connection in connections.all(initialized_only=True):
+        connection.close_if_unusable_or_obsolete()
+
+
+def drop_open_transactions() -> None:
+    """Roll back what a tool began and never ended: the next call's writes would be lost in it."""
+    for connection in connections.all(initialized_only=True):
+        if connection.in_atomic_block:
+            logger.error("A tool left a transaction open on %r: rolled back", connection.alias)
+            connection.close()
+            # Closed inside a block it stays unusable, so that the thread gets another.
+            del connections[connection.alias]
+
+
+def is_in_transaction() -> bool:
+    """Whether this thread has begun something that it has not ended."""
+    return any(
+        connection.in_atomic_block
+        or (connection.connection is not None and connection.autocommit is not _usual(connection))
+        for connection in connections.all(initialized_only=True)
+    )
+
+
+def _usual(connection: object) -> bool:
+    return bool(connection.settings_dict["AUTOCOMMIT"])  # type: ignore[attr-defined]
