@@ -24,7 +24,9 @@ logger: Final = logging.getLogger("mcp_app.bus")
 
 GROUP: Final = "mcp_app"
 LOST: Final = "bus.lost"
-"""Told to every subscriber when the layer went away: messages may have been missed."""
+"""Told to every subscriber when the layer went away, and when it is back: messages may have been
+missed. Streams end then, so that their clients look anew; those begun meanwhile go on until then.
+"""
 _RENEWAL: Final = 3600.0
 """Seconds after which the group is joined anew; layers forget members that only listen."""
 _IDLE_WAIT: Final = 2
@@ -34,6 +36,8 @@ _LONGEST_PAUSE: Final = 5.0
 """Seconds between two attempts to reach a layer that is away."""
 _PATIENCE: Final = 1.0
 """Seconds, at most, that are waited for messages on their way."""
+_MOST_UNSENT: Final = 1000
+"""Messages that may wait for a layer that hangs; more of them are not passed on."""
 
 Listener = Callable[[str, Mapping[str, Any]], None]
 
@@ -144,6 +148,8 @@ class Relay:
             # Redis must answer an idle wait before its client gives the connection up: redis-py 8
             # does after five seconds, as long as channels_redis asks to wait.
             self._layer.brpop_timeout = _IDLE_WAIT
+        self._is_away = self._is_failing = False
+        self._joined_at: float | None = None
         self._hearing = self._loop.create_task(self._hear())
         self._thread = threading.Thread(target=self._run, name="mcp_app-bus", daemon=True)
         self._thread.start()
@@ -157,7 +163,7 @@ class Relay:
             "topic": topic,
             "message": dict(message),
         }
-        if not self._loop.is_closed():
+        if len(self._sending) < _MOST_UNSENT and not self._loop.is_closed():
             sending = asyncio.run_coroutine_threadsafe(self._send(envelope), self._loop)
             self._sending.add(sending)
             sending.add_done_callback(self._sending.discard)
@@ -179,28 +185,51 @@ class Relay:
     async def _send(self, envelope: Mapping[str, Any]) -> None:
         try:
             await self._layer.group_send(GROUP, envelope)
+            self._is_failing = False
         except Exception as error:
             # Calls that need no bus must not fail with it.
-            logger.warning("An event was not passed on: %s", type(error).__name__)
+            if not (self._is_failing or self._is_away):
+                logger.warning("An event was not passed on: %s", type(error).__name__)
+            self._is_failing = True
 
     async def _hear(self) -> None:
         pause = _SHORTEST_PAUSE
         while True:
             try:
                 await self._hear_for_a_while()
-                pause = _SHORTEST_PAUSE
             except Exception as error:
                 if not threading.main_thread().is_alive():
                     return  # the interpreter is ending: nothing can be reached any more
-                logger.warning("The channel layer is away: %s", type(error).__name__)
-                self._deliver_loss()
+                self._went_away(error)
+                if self._heard_for() > _LONGEST_PAUSE:
+                    pause = _SHORTEST_PAUSE
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _heard_for(self) -> float:
+        """Seconds that hearing has gone well before it failed."""
+        joined, self._joined_at = self._joined_at, None
+        return self._loop.time() - joined if joined is not None else 0.0
+
+    def _went_away(self, error: Exception) -> None:
+        """Said once an outage."""
+        if not self._is_away:
+            self._is_away = True
+            logger.warning("The channel layer is away: %s", type(error).__name__)
+            self._deliver_loss()
+
+    def _came_back(self) -> None:
+        if self._is_away:
+            self._is_away = False
+            logger.warning("The channel layer is back.")
+            self._deliver_loss()
 
     async def _hear_for_a_while(self) -> None:
         layer = self._layer
         channel = await layer.new_channel(f"{GROUP}.")
         await layer.group_add(GROUP, channel)
+        self._joined_at = self._loop.time()
+        self._came_back()
         with suppress(TimeoutError):
             async with asyncio.timeout(_RENEWAL):
                 while True:

@@ -2,7 +2,8 @@
 
 Prints `LEG <version|all> <successes>/<failures>/<warnings>`, counted from the suite's own results,
 and exits 1 where a leg failed: an unexpected failure or warning, or an expected one that passes.
-Every request carries a token, so that the real authentication runs too.
+Every request carries a token, so that the real authentication runs too; or none does, with
+`--anonymous`. One process is on SQLite, several share PostgreSQL and Redis.
 """
 
 import argparse
@@ -32,7 +33,7 @@ def main() -> int:
         kind = "sqlite" if options.processes == 1 else "postgresql"
         with (
             live.scratch_database(kind) as database,
-            _server(state, options.processes, log, database) as (url, token),
+            _server(state, options, log, database) as (url, token),
         ):
             suite = Suite(peers, url, token, state)
             passed = [_leg(leg, suite, options) for leg in legs]
@@ -44,29 +45,42 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--processes", type=int, default=1, help="server processes behind the port")
+    parser.add_argument("--server", choices=["daphne", "uvicorn"], help="daphne for one process")
+    parser.add_argument("--anonymous", action="store_true", help="send no token")
     parser.add_argument("--leg", action="append", choices=[leg.name for leg in LEGS])
     parser.add_argument("--verbose", action="store_true", help="print what the suite prints")
     parser.add_argument(
         "--write-expected-failures", action="store_true", help="expect exactly what fails now"
     )
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.server = options.server or ("daphne" if options.processes == 1 else "uvicorn")
+    if options.server == "daphne" and options.processes > 1:
+        parser.error("daphne has one process; choose uvicorn")
+    return options
 
 
 @contextlib.contextmanager
-def _server(state: Path, processes: int, log: Path, database: str) -> Iterator[tuple[str, str]]:
-    """The fixture server's address and a token; several processes share PostgreSQL and Redis."""
-    environment = live.environment(state, f"{MODULE}.settings", EXAMPLE_DATABASE=database)
-    if processes > 1:
+def _server(
+    state: Path, options: argparse.Namespace, log: Path, database: str
+) -> Iterator[tuple[str, str]]:
+    """The fixture server's address, and a token or none; several processes share Redis."""
+    environment = live.environment(
+        state,
+        f"{MODULE}.settings",
+        EXAMPLE_DATABASE=database,
+        CONFORMANCE_ANONYMOUS=str(int(options.anonymous)),
+    )
+    if options.processes > 1:
         environment.setdefault("REDIS_URL", "redis://127.0.0.1:6379/0")
-    token = _token(environment)
+    live.manage(environment, "migrate", "--verbosity", "0")
+    token = "" if options.anonymous else _token(environment)
     port = live.free_port()
-    server = "daphne" if processes == 1 else "uvicorn"
-    with live.running(live.command(server, port, MODULE, processes), port, environment, log):
+    command = live.command(options.server, port, MODULE, options.processes)
+    with live.running(command, port, environment, log):
         yield f"http://{live.HOST}:{port}/mcp", token
 
 
 def _token(environment: dict[str, str]) -> str:
-    live.manage(environment, "migrate", "--verbosity", "0")
     live.manage(
         environment | {"DJANGO_SUPERUSER_PASSWORD": secrets.token_urlsafe()},
         *["createsuperuser", "--no-input"],

@@ -22,3 +22,8 @@ CACHES, CHANNEL_LAYERS = cache_and_layer(os.environ.get("REDIS_URL"))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
 MCP_APP = {"SERVER_NAME": "conformance-fixture", "SERVER_TITLE": "Conformance fixture"}
+if os.environ.get("CONFORMANCE_ANONYMOUS") == "1":
+    MCP_APP |= {
+        "ALLOW_ANONYMOUS": True,
+        "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
+    }

@@ -1,5 +1,7 @@
 """The product under ASGI, with the door that skips Django's middleware."""
 
+import os
+
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 from django.urls import re_path
@@ -11,6 +13,5 @@ from mcp_app import routing  # noqa: E402
 from tests.servers.site import talk  # noqa: E402, F401
 from tests.servers.site.tools import server  # noqa: E402
 
-application = ProtocolTypeRouter(
-    {"http": URLRouter([*routing.urlpatterns("mcp", server), re_path(r"", django_application)])}
-)
+door = [] if os.environ.get("SITE_DOOR") == "view" else routing.urlpatterns("mcp", server)
+application = ProtocolTypeRouter({"http": URLRouter([*door, re_path(r"", django_application)])})

@@ -1,13 +1,15 @@
 """Tools that read, that write, and that do not come back."""
 
+import asyncio
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.contrib.auth import get_user_model
 from rest_framework.permissions import IsAuthenticated
 
-from mcp_app import MCPServer
+from mcp_app import Context, MCPServer
 
 server = MCPServer("killed")
 
@@ -31,3 +33,25 @@ def hold() -> str:
     Path(os.environ["EXAMPLE_STATE"], "holding").touch()
     time.sleep(600)
     return "late"
+
+
+@server.tool(read_only=True, permission_classes=[IsAuthenticated])
+async def report(ctx: Context) -> str:
+    """Ask the database, report, and then only wait."""
+    ctx.report_progress(await get_user_model().objects.acount())
+    await asyncio.Event().wait()
+    return "never"
+
+
+@dataclass
+class Name:
+    """What a user is asked."""
+
+    name: str
+
+
+@server.tool(read_only=True, permission_classes=[IsAuthenticated])
+async def ask(ctx: Context) -> str:
+    """Ask the user."""
+    said = await ctx.aelicit("Who are you?", Name)
+    return f"Hello {said.content.name}"
