@@ -63,6 +63,8 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "AUDIT_REQUIRED": False,
     "REDACT_KEYS": [],
     "SEAL_KEYS": [],
+    "LIST_TOOLS": [],
+    "BEFORE_CALL": [],
     "ON_CALL": [],
 }
 """Every key with its default. Sizes in bytes; times in seconds unless the name says otherwise."""
@@ -103,6 +105,8 @@ _PATHS: Final = (
     "AUTHENTICATION_CLASSES",
     "DEFAULT_PERMISSION_CLASSES",
     "DEFAULT_THROTTLE_CLASSES",
+    "LIST_TOOLS",
+    "BEFORE_CALL",
     "ON_CALL",
 )
 
@@ -171,11 +175,21 @@ class Settings:
         return _imported(check) if isinstance(check, str) else check
 
     @property
+    def list_tools(self) -> tuple[Any, ...]:
+        """Hooks that narrow which tools a caller sees, in order."""
+        return self._classes("LIST_TOOLS")
+
+    @property
+    def before_call(self) -> tuple[Any, ...]:
+        """Hooks that are asked before a tool runs, in order."""
+        return self._classes("BEFORE_CALL")
+
+    @property
     def session_ttl(self) -> timedelta:
         """How long a legacy session may idle."""
         return timedelta(seconds=self.SESSION_TTL)
 
-    def _classes(self, name: str) -> tuple[type, ...]:
+    def _classes(self, name: str) -> tuple[Any, ...]:
         return tuple(
             _imported(item) if isinstance(item, str) else item for item in getattr(self, name)
         )

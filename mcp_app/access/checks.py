@@ -1,7 +1,7 @@
 """One caller's access, asked by lists and calls alike, remembered for the length of a request."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied
@@ -12,10 +12,15 @@ from rest_framework.throttling import BaseThrottle
 
 from mcp_app.access.throttling import SlidingWindowThrottle
 from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
-from mcp_app.catalog.definition import Declaration
+from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.conf import settings
-from mcp_app.dispatch.context import Caller
+from mcp_app.dispatch.context import Caller, Cancellation, Context, Silence
+from mcp_app.dispatch.hooks import shown
+from mcp_app.dispatch.inputs import InputUnavailable
+from mcp_app.protocol import envelope
 from mcp_app.protocol.errors import LimitsUnavailable
+from mcp_app.protocol.route import Route
+from mcp_app.protocol.versions import VERSIONS
 from mcp_app.rates import outage
 
 logger: Final = logging.getLogger("mcp_app.access")
@@ -29,9 +34,16 @@ class CallerAccess:
     Args:
         caller: who asks.
         http_request: makes the Django request, once somebody needs it.
+        route: how the request is answered, where there is one.
     """
 
-    def __init__(self, caller: Caller, http_request: Callable[[], HttpRequest]) -> None:
+    def __init__(
+        self,
+        caller: Caller,
+        http_request: Callable[[], HttpRequest],
+        route: Route | None = None,
+    ) -> None:
+        self._route = route
         self._caller = caller
         self._http_request = http_request
         self._requests: dict[str, DeclaredRequest] = {}
@@ -41,8 +53,33 @@ class CallerAccess:
         """Whether every permission class of it admits the caller."""
         known = self._permitted.get(declared)
         if known is None:
-            known = self._permitted[declared] = self._ask(declared)
+            self.consider([declared])
+            known = self._permitted[declared]
         return known
+
+    def consider(self, declarations: Iterable[Declaration]) -> None:
+        """Ask the permission classes, and `MCP_APP["LIST_TOOLS"]` of all tools at once."""
+        asked = [declared for declared in declarations if declared not in self._permitted]
+        self._permitted |= {declared: self._ask(declared) for declared in asked}
+        hooks = settings.list_tools
+        tools = [tool for tool in asked if isinstance(tool, Tool) and self._permitted[tool]]
+        if hooks and tools:
+            left = shown(hooks, self._context(), tools)
+            self._permitted |= {tool: tool in left for tool in tools}
+
+    def _context(self) -> Context:
+        """For a hook: who is calling, and nobody to ask or to report to."""
+        return Context(
+            caller=self._caller,
+            tool_name="",
+            route=self._route or Route(version=VERSIONS[0], dialect=envelope.DIALECT),
+            session=None,
+            request=lambda: DeclaredRequest(self._http_request(), self._caller, "GET"),
+            outlet=Silence(),
+            cancellation=Cancellation(),
+            correlation_id="",
+            inputs=InputUnavailable(),
+        )
 
     def retry_after(self, declared: Declaration) -> float | None:
         """Ask every throttle, as DRF does; the longest wait wins.

@@ -1,6 +1,7 @@
 """From a function and its keywords to a Tool: the rules that only tools have."""
 
 from collections.abc import Callable
+from string import Formatter
 from typing import Any, Final
 
 from mcp_app.catalog import keywords, signature
@@ -22,6 +23,7 @@ class Options(CommonOptions, total=False):
     destructive: bool | None
     idempotent: bool | None
     open_world: bool | None
+    confirm: str | None
     output: Any
     structured: bool
 
@@ -35,6 +37,7 @@ def declared(function: Callable[..., Any], options: Options) -> Tool:
     keywords.check_keywords(options, Options.__annotations__)
     signed = signature.read(function)
     _check_hints(options)
+    _check_confirm(options.get("confirm"), [parameter.name for parameter in signed.parameters])
     output = options.get("output", AS_ANNOTATED)
     return Tool(
         name=keywords.checked_name(options.get("name", function.__name__), Tool.noun),
@@ -54,8 +57,26 @@ def declared(function: Callable[..., Any], options: Options) -> Tool:
         destructive=options.get("destructive"),
         idempotent=options.get("idempotent"),
         open_world=options.get("open_world"),
+        confirm=keywords.text(options.get("confirm")),
         **keywords.common(function, signed, options),
     )
+
+
+def _check_confirm(text: Any, parameters: list[str]) -> None:
+    """Only whole arguments may stand in the question: no attribute of one, and no format."""
+    if text is None:
+        return
+    whole: set[tuple[str | None, ...]] = {(name, "", None) for name in parameters}
+    try:
+        fields = {field[1:] for field in Formatter().parse(str(text)) if field[1] is not None}
+    except ValueError:
+        fields = {("", "", None)}
+    if not str(text) or not fields <= whole:
+        raise Refused(
+            Problem.CONFIRM,
+            f"confirm cannot be {text!r}",
+            "Write a question; in braces, it may have the names of arguments and nothing else.",
+        )
 
 
 def _check_hints(options: Options) -> None:

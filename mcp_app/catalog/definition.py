@@ -114,6 +114,8 @@ class Tool(Declaration):
     destructive: bool | None = None
     idempotent: bool | None = None
     open_world: bool | None = None
+    confirm: str | None = None
+    """What a person is asked before it runs, with the names of arguments in braces."""
 
     def _defined(self, version: ProtocolVersion) -> dict[str, Any]:
         return {

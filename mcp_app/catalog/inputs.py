@@ -92,9 +92,7 @@ class Elicit(Generic[Form]):
 
     def missing(self, capabilities: Mapping[str, Any]) -> dict[str, Any]:
         """`elicitation: {}` means forms; so does `form` beside `url`."""
-        declared = capabilities.get("elicitation")
-        shown = isinstance(declared, Mapping) and (not declared or "form" in declared)
-        return {} if shown else {"elicitation": {}}
+        return _forms_missing(capabilities)
 
     def read(self, value: Any) -> Elicited[Form]:
         """The action and, where accepted, the validated form."""
@@ -113,6 +111,32 @@ class Elicit(Generic[Form]):
             return self._reader.validate_python(content)
         except ValidationError as error:
             raise AnswerInvalid("the form's content does not fit") from error
+
+
+CONFIRMATION: Final = "mcp_app.confirmation"
+"""The key of the question whether a call may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Ask the user to agree to a call: an elicitation without fields."""
+
+    method: ClassVar[str] = "elicitation/create"
+    message: str
+
+    def params(self, version: ProtocolVersion) -> dict[str, Any]:
+        """A form that only can be accepted, declined or cancelled."""
+        mode = {"mode": "form"} if version.url_elicitation else {}
+        schema = {"type": "object", "properties": {}}
+        return {**mode, "message": self.message, "requestedSchema": schema}
+
+    def missing(self, capabilities: Mapping[str, Any]) -> dict[str, Any]:
+        """As a form."""
+        return _forms_missing(capabilities)
+
+    def read(self, value: Any) -> bool:
+        """Whether the user agreed."""
+        return _action(value)[0] == "accept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +256,12 @@ class ListRoots:
         if not isinstance(roots, list) or not all(_is_root(root) for root in roots):
             raise AnswerInvalid("the roots are a list of objects with a uri")
         return tuple(Root(root["uri"], root.get("name")) for root in roots)
+
+
+def _forms_missing(capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    declared = capabilities.get("elicitation")
+    shown = isinstance(declared, Mapping) and (not declared or "form" in declared)
+    return {} if shown else {"elicitation": {}}
 
 
 def _is_root(value: Any) -> bool:

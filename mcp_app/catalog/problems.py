@@ -35,6 +35,7 @@ class Problem(StrEnum):
     ANNOTATIONS = "E075"
     CONTENTS = "E076"
     AUDIT = "E077"
+    CONFIRM = "E078"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from mcp_app.catalog.definition import Declaration
+from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.catalog.errors import ArgumentsInvalid
 from mcp_app.catalog.prompts import Prompt
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.catalog.resources import Readable
 from mcp_app.dispatch.calls import Call, Manner
 from mcp_app.dispatch.context import Context
+from mcp_app.dispatch.hooks import Confirm, Deny, Verdict, judged
 from mcp_app.dispatch.inputs import Binding
 from mcp_app.dispatch.interfaces import Decision, Outcome
 from mcp_app.dispatch.manners import CALLING, PROMPTING, READING
@@ -52,7 +53,9 @@ def call_tool(inbound: Inbound, services: Services) -> Call:
         bound = _bound(tool, inbound, services)
     except ArgumentsInvalid as error:
         return Call(tool, {}, inbound, CALLING, refusal=str(error))
-    return call_of(tool, bound, inbound, services, CALLING)
+    call = call_of(tool, bound, inbound, services, CALLING)
+    call.verdict = _judge(call, tool, services)
+    return call
 
 
 def read_resource(inbound: Inbound, services: Services) -> Call:
@@ -176,6 +179,19 @@ def _check_capabilities(declared: Declaration, inbound: Inbound) -> None:
     }
     if missing:
         raise inbound.route.dialect.undeclared(missing)
+
+
+def _judge(call: Call, tool: Tool, services: Services) -> Verdict:
+    """What the product's hooks say to a call whose arguments fit."""
+    context_name, record = tool.arguments.context_name, call.inbound.record
+    arguments = {name: value for name, value in call.arguments.items() if name != context_name}
+    assert call.context is not None, "a call that may run has a context"
+    verdict = judged(services.config.before_call, call.context, tool, arguments)
+    if isinstance(verdict, Confirm):
+        record.decision = Decision.CONFIRM
+    elif isinstance(verdict, Deny):
+        record.decision, record.error_class = Decision.DENY, "BeforeCall"
+    return verdict
 
 
 # --- arguments -------------------------------------------------------------------------------

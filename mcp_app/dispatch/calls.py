@@ -13,8 +13,10 @@ from typing import Any, Final
 
 from mcp_app.catalog.definition import Declaration, Kind
 from mcp_app.catalog.errors import ToolError
+from mcp_app.catalog.inputs import CONFIRMATION, Confirmation
 from mcp_app.catalog.progress import Progress
 from mcp_app.dispatch.context import Cancelled, Context, TimeLimitReached
+from mcp_app.dispatch.hooks import ALLOWED, Confirm, Deny, NotConfirmed, Verdict
 from mcp_app.dispatch.inputs import CannotAsk, InputRequired
 from mcp_app.dispatch.interfaces import Outcome
 from mcp_app.dispatch.services import Inbound, Services
@@ -45,12 +47,19 @@ class Call:
     manner: Manner
     refusal: str | None = None
     """Why the arguments do not fit: the call ends without running the function."""
+    verdict: Verdict = ALLOWED
+    """What the product's hooks said."""
     time_limit: float | None = None
     """Seconds."""
     context: Context | None = None
     """What the function was given, or what reports the progress that it yields."""
     claimed: bool = False
     """Whether the run itself has made sure that nobody else answers."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether the function is to run; otherwise the call only has to be told."""
+        return self.refusal is None and not isinstance(self.verdict, Deny)
 
     def claim(self) -> bool:
         """Whether the end of the run is the answer; its time limit may have answered before."""
@@ -80,6 +89,7 @@ def run(call: Call, services: Services) -> Ran:
     _start_clock(call)
     try:
         call.inbound.cancellation.check()
+        _ask_for_confirmation(call)
         with services.promise(call.target), services.transaction(call.target):
             value = call.target.function(**call.arguments)
             if call.target.kind is Kind.GENERATOR:
@@ -102,6 +112,7 @@ async def arun(call: Call, services: Services) -> Ran:
         with services.promise(call.target):
             async with asyncio.timeout(call.time_limit) as clock:
                 call.inbound.cancellation.clock = clock
+                await _aask_for_confirmation(call)
                 return Ran(await _result_of(call))
     except TimeoutError as error:
         overdue = call.inbound.cancellation.overdue
@@ -112,6 +123,49 @@ async def arun(call: Call, services: Services) -> Ran:
         return Ran(error=error)
     except BaseException as error:
         return Ran(error=error)
+
+
+def _ask_for_confirmation(call: Call) -> None:
+    """Hold the call until a person has agreed to it.
+
+    Raises:
+        InputRequired: the call is to be made again with their answer.
+        NotConfirmed: nobody agreed, or could be asked.
+        MissingCapability: the client is to say first that its user can be asked.
+    """
+    confirm = call.verdict
+    if isinstance(confirm, Confirm):
+        try:
+            answers = call.inbound.inputs.ask(_questions(confirm))
+        except (CannotAsk, MissingCapability) as error:
+            raise _unasked(confirm, error) from error
+        _check_agreed(confirm, answers)
+
+
+async def _aask_for_confirmation(call: Call) -> None:
+    """The same from async code."""
+    confirm = call.verdict
+    if isinstance(confirm, Confirm):
+        try:
+            answers = await call.inbound.inputs.aask(_questions(confirm))
+        except (CannotAsk, MissingCapability) as error:
+            raise _unasked(confirm, error) from error
+        _check_agreed(confirm, answers)
+
+
+def _questions(confirm: Confirm) -> dict[str, Confirmation]:
+    return {CONFIRMATION: Confirmation(confirm.message)}
+
+
+def _unasked(confirm: Confirm, error: CannotAsk | MissingCapability) -> Exception:
+    if isinstance(error, MissingCapability) and confirm.fallback is None:
+        return error
+    return NotConfirmed(confirm, str(error))
+
+
+def _check_agreed(confirm: Confirm, answers: Mapping[str, Any]) -> None:
+    if not answers[CONFIRMATION]:
+        raise NotConfirmed(confirm, "the user declined.")
 
 
 async def _result_of(call: Call) -> Any:
@@ -189,12 +243,23 @@ def tell(call: Call, ran: Ran, services: Services) -> dict[str, Any]:
     if call.refusal is not None:
         record.outcome, record.error_text = Outcome.INVALID, call.refusal
         return call.manner.fail(call, call.refusal, None)
+    if isinstance(call.verdict, Deny):
+        return _denied(call, call.verdict.message, call.verdict.result)
     ran = read(call, ran)
     if ran.error is not None:
         return _told(call, ran.error, services)
     result = ran.result or {}
     record.outcome = Outcome.ERROR if result.get("isError") else Outcome.OK
     return result
+
+
+def _denied(call: Call, message: str, instead: Any) -> dict[str, Any]:
+    """What is told of a call that a hook, or a person, did not let run."""
+    record = call.inbound.record
+    record.outcome, record.error_text = Outcome.DENIED, message
+    if instead is None:
+        return call.manner.fail(call, message, None)
+    return call.manner.read(call, instead)
 
 
 def tell_too_large(call: Call, size: int, limit: int) -> dict[str, Any]:
@@ -209,6 +274,8 @@ def tell_too_large(call: Call, size: int, limit: int) -> dict[str, Any]:
 def _told(call: Call, error: BaseException, services: Services) -> dict[str, Any]:
     record = call.inbound.record
     record.error_class = type(error).__qualname__
+    if isinstance(error, NotConfirmed):
+        return _denied(call, str(error), error.fallback)
     if isinstance(error, Cancelled):
         record.outcome = Outcome.CANCELLED
         return call.manner.fail(call, "The call was cancelled.", error)

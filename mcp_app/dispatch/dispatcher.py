@@ -75,19 +75,19 @@ class Dispatcher:
 
     def run(self, call: Call) -> Ran:
         """Run a sync function here and now. Never raises."""
-        if call.refusal is not None:
+        if not call.runs:
             return Ran()
         return calls.run(call, self.services)
 
     async def arun(self, call: Call) -> Ran:
         """Run an async function on this event loop. Never raises."""
-        if call.refusal is not None:
+        if not call.runs:
             return Ran()
         return await calls.arun(call, self.services)
 
     def read(self, call: Call, ran: Ran) -> Ran:
         """Read a lazy value of an async function, where the database may be asked. Never raises."""
-        return ran if call.refusal is not None else calls.read(call, ran)
+        return calls.read(call, ran) if call.runs else ran
 
     def finish(self, call: Call, ran: Ran) -> Reply:
         """The reply of a call that ran; its record is complete afterwards. Never raises."""

@@ -1,7 +1,7 @@
 """One function a method: what each answers. A Call leaves more to do."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -160,8 +160,9 @@ def _remember(inbound: Inbound, services: Services, **changes: Any) -> None:
 
 
 def _listed(
-    member: str, everything: Iterable[Declaration], inbound: Inbound, services: Services
+    member: str, everything: Collection[Declaration], inbound: Inbound, services: Services
 ) -> Answer:
+    inbound.access.consider(everything)
     usable = [declared for declared in everything if inbound.may_use(declared)]
     page, following = _page(usable, inbound, services)
     version = inbound.route.version

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from mcp_app.catalog.inputs import AnswerInvalid, Question
+from mcp_app.catalog.inputs import CONFIRMATION, AnswerInvalid, Question
 from mcp_app.protocol.errors import InvalidParams, MissingCapability
 from mcp_app.protocol.versions import ProtocolVersion
 
@@ -109,6 +109,8 @@ class RetriedInputs:
     state: str | None
     _binding: Binding | None = None
     _answers: dict[str, Any] = field(default_factory=dict)
+    _asked: frozenset[str] = frozenset()
+    """What the attempt before has asked."""
 
     @classmethod
     def of(
@@ -142,6 +144,7 @@ class RetriedInputs:
         except StateInvalid:
             raise InvalidParams("The requestState is not valid; begin the request again.") from None
         self._answers = dict(payload.get("a", {}))
+        self._asked = frozenset(payload.get("q", ()))
 
     def ask(self, questions: Questions) -> dict[str, Any]:
         """Every answer, or none: what is missing is asked for together."""
@@ -164,7 +167,7 @@ class RetriedInputs:
     def sealed(self, required: InputRequired) -> dict[str, Any]:
         """The InputRequiredResult."""
         assert self._binding is not None, "prepared before anything runs"
-        payload = {**self._binding.as_dict(), "a": required.carried}
+        payload = {**self._binding.as_dict(), "a": required.carried, "q": [*required.requests]}
         return {
             "resultType": "input_required",
             "inputRequests": required.requests,
@@ -172,7 +175,9 @@ class RetriedInputs:
         }
 
     def _read(self, key: str, question: Question[Any]) -> Any:
-        raw = self.responses[key] if key in self.responses else self._answers[key]
+        # An approval that nobody was asked for is none.
+        is_answer = key in self.responses and (key != CONFIRMATION or key in self._asked)
+        raw = self.responses[key] if is_answer else self._answers[key]
         answer = question.read(raw)
         self._answers[key] = raw
         return answer
@@ -184,3 +189,28 @@ class RetriedInputs:
                 required[name] = {**required.get(name, {}), **detail}
         if required:
             raise MissingCapability(required)
+
+
+class WithoutState:
+    """What is the same for `Inputs` wherever a call does not end to ask."""
+
+    __slots__ = ()
+
+    def prepare(self, binding: Binding) -> None:
+        """Nothing comes along with the request."""
+
+    def sealed(self, required: InputRequired) -> dict[str, Any]:
+        """Never needed."""
+        raise required
+
+
+class InputUnavailable(WithoutState):
+    """Where a client cannot be asked: a door that does not stream, or a call without a session."""
+
+    def ask(self, questions: Questions) -> dict[str, Any]:
+        """Raise CannotAsk."""
+        raise CannotAsk("This connection cannot ask the user for input.")
+
+    async def aask(self, questions: Questions) -> dict[str, Any]:
+        """Raise CannotAsk."""
+        return self.ask(questions)

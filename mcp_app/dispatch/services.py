@@ -1,7 +1,7 @@
 """What dispatch needs from a deployment, as interfaces: who may do what, and what is configured."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.dispatch.context import Caller, Cancellation, Outlet
+from mcp_app.dispatch.hooks import BeforeCall
 from mcp_app.dispatch.inputs import Inputs, StateSigner
 from mcp_app.dispatch.interfaces import CallRecord, SessionState, SessionStore
 from mcp_app.protocol.messages import Request
@@ -21,6 +22,10 @@ class Access(Protocol):
 
     def permits(self, declared: Declaration) -> bool:
         """Whether its permission classes admit the caller."""
+        ...
+
+    def consider(self, declarations: Iterable[Declaration]) -> None:
+        """`permits` will be asked for all of these: what can be found out at once is."""
         ...
 
     def retry_after(self, declared: Declaration) -> float | None:
@@ -47,6 +52,11 @@ class Config(Protocol):
     @property
     def server_info(self) -> Mapping[str, Any]:
         """The `Implementation` object that names the server."""
+        ...
+
+    @property
+    def before_call(self) -> Sequence[BeforeCall]:
+        """The hooks that are asked before a tool runs."""
         ...
 
     def __getattr__(self, name: str) -> Any: ...

@@ -15,7 +15,7 @@ from typing import Any, Final
 from mcp_app.catalog.inputs import AnswerInvalid, ListRoots, Question
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Cancellation, Outlet
-from mcp_app.dispatch.inputs import Binding, CannotAsk, InputRequired, Questions
+from mcp_app.dispatch.inputs import CannotAsk, Questions, WithoutState
 from mcp_app.protocol.versions import ProtocolVersion
 from mcp_app.transports import roots
 from mcp_app.transports.bus import Subscription, bus
@@ -34,33 +34,8 @@ def post_answer(session_id: str, answer_id: Any, result: Any, error: Any) -> Non
     bus.publish(answers_topic(session_id), {"id": answer_id, "result": result, "error": error})
 
 
-class _WithoutState:
-    """What is the same wherever a call does not end to ask."""
-
-    __slots__ = ()
-
-    def prepare(self, binding: Binding) -> None:
-        """Nothing comes along with the request."""
-
-    def sealed(self, required: InputRequired) -> dict[str, Any]:
-        """Never needed."""
-        raise required
-
-
-class InputUnavailable(_WithoutState):
-    """Where a client cannot be asked: a door that does not stream, or a call without a session."""
-
-    def ask(self, questions: Questions) -> dict[str, Any]:
-        """Raise CannotAsk."""
-        raise CannotAsk("This connection cannot ask the user for input.")
-
-    async def aask(self, questions: Questions) -> dict[str, Any]:
-        """Raise CannotAsk."""
-        return self.ask(questions)
-
-
 @dataclass(slots=True)
-class StreamInputs(_WithoutState):
+class StreamInputs(WithoutState):
     """Asks on one call's stream."""
 
     session_id: str

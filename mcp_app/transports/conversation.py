@@ -167,7 +167,7 @@ class Conversation:
         if not isinstance(prepared, Call):
             return prepared
         self._call = prepared
-        if prepared.refusal is None and (prepared.target.is_async or not prepared.target.read_only):
+        if prepared.runs and (prepared.target.is_async or not prepared.target.read_only):
             return prepared
         return self._run(prepared)
 
@@ -230,7 +230,8 @@ class Conversation:
         self._cancel_if_unwanted(call.inbound)
         assert call.time_limit is not None, "a call that runs has a time limit"
         try:
-            await asyncio.wait({task}, timeout=call.time_limit + _GRACE)
+            while not task.done() and not self._is_forgotten(call):
+                await asyncio.wait({task}, timeout=self._patience() + _GRACE)
         except asyncio.CancelledError:
             task.cancel()
             return Ran(error=Cancelled())
@@ -239,6 +240,14 @@ class Conversation:
         if not task.done():
             return Ran(error=TimeLimitReached())
         return Ran(error=Cancelled()) if task.cancelled() else task.result()
+
+    def _is_forgotten(self, call: Call) -> bool:
+        """Whether an async tool has not come back though its time, and its grace, are over.
+
+        While a person is asked there is no deadline.
+        """
+        deadline = call.inbound.cancellation.deadline
+        return deadline is not None and time.monotonic() >= deadline + _GRACE
 
     async def _hop(self, lane: Lane, job: Callable[[], Step]) -> Step:
         """What `job` comes to in a lane, or the answer for a tool that passed its time limit."""

@@ -111,7 +111,7 @@ class Endpoint:
         return reply
 
     def _run(self, call: Call) -> Reply:
-        writes = not call.target.read_only and call.refusal is None
+        writes = not call.target.read_only and call.runs
         if not may_run(_wait(begin(call.inbound, writes=writes))):
             return self.dispatcher.withhold(call.inbound)
         if call.target.is_async:

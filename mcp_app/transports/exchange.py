@@ -9,7 +9,7 @@ from typing import Final
 
 from mcp_app.dispatch.context import Caller, Outlet
 from mcp_app.dispatch.dispatcher import Dispatcher
-from mcp_app.dispatch.inputs import RetriedInputs
+from mcp_app.dispatch.inputs import InputUnavailable, RetriedInputs
 from mcp_app.dispatch.interfaces import CallRecord, SessionState
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol import door, envelope, handshake
@@ -17,7 +17,6 @@ from mcp_app.protocol.errors import InvalidRequest, ProtocolError
 from mcp_app.protocol.messages import Batch, Malformed, Message, Notification, Request, parse
 from mcp_app.protocol.route import Route
 from mcp_app.protocol.versions import Era, of_era
-from mcp_app.transports.asking import InputUnavailable
 from mcp_app.transports.callers import identify
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.incoming import Incoming

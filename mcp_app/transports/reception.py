@@ -16,7 +16,7 @@ from mcp_app.dispatch.dispatcher import (
     note_refusal,
     refusal_reply,
 )
-from mcp_app.dispatch.inputs import Inputs
+from mcp_app.dispatch.inputs import Inputs, InputUnavailable
 from mcp_app.dispatch.interfaces import CallRecord, SessionState
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol import door, envelope, handshake
@@ -34,7 +34,7 @@ from mcp_app.protocol.messages import (
 from mcp_app.protocol.methods import RECORDED
 from mcp_app.protocol.route import Client, Route
 from mcp_app.protocol.versions import Era, ProtocolVersion, of_era
-from mcp_app.transports.asking import InputUnavailable, StreamInputs
+from mcp_app.transports.asking import StreamInputs
 from mcp_app.transports.incoming import Incoming
 
 
@@ -127,7 +127,7 @@ class Reception:
         record.protocol_version = route.version.name
         record.client_name, record.client_version = route.client.name, route.client.version
         record.session_id = session.session_id if session is not None else ""
-        access = CallerAccess(caller, lambda: self.incoming.request)
+        access = CallerAccess(caller, lambda: self.incoming.request, route)
         cancellation = Cancellation()
         return Inbound(
             request=request,

@@ -2,6 +2,7 @@
 
 from mcp_app.dispatch.context import Caller, Silence
 from mcp_app.dispatch.dispatcher import Dispatcher
+from mcp_app.dispatch.inputs import InputUnavailable
 from mcp_app.dispatch.interfaces import CallRecord, SessionState
 from mcp_app.dispatch.listening import fingerprint
 from mcp_app.protocol import handshake
@@ -10,7 +11,6 @@ from mcp_app.protocol.errors import InvalidRequest, ProtocolError, SessionNotFou
 from mcp_app.protocol.messages import Request
 from mcp_app.protocol.route import Route
 from mcp_app.protocol.versions import Era, of_era
-from mcp_app.transports.asking import InputUnavailable
 from mcp_app.transports.bus import bus
 from mcp_app.transports.callers import identify
 from mcp_app.transports.incoming import HttpReply, Incoming

@@ -1,5 +1,6 @@
 """Calls that ask their client: by a retry in the modern era, on their stream in the older one."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 from mcp_app import Context
 from mcp_app.models import CallEvent, SpentState
 from mcp_app.testing import MCPClient
+from mcp_app.transports import conversation
 from tests.interaction import wire
 from tests.interaction.conftest import MODERN, MakeClient, MakeToken
 from tests.interaction.tools import server
@@ -118,6 +120,38 @@ def test_an_older_client_that_cannot_be_reached_gets_a_sentence(
 ) -> None:
     client = make_client("2025-11-25", capabilities={})
     assert client.call(greet).is_error
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_persons_thinking_time_is_not_the_tools(
+    make_token: MakeToken,
+    serve: Any,
+    lanes: None,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+) -> None:
+    async def later(ctx: Context) -> str:
+        return f"Hello {(await ctx.aelicit('Who?', Name)).content.name}"
+
+    def now(ctx: Context) -> str:
+        return f"Hello {ctx.elicit('Who?', Name).content.name}"
+
+    monkeypatch.setattr(conversation, "_GRACE", 0.05)
+    name = serve(now if kind == "sync" else later, timeout=0.1)
+    client = MCPClient(make_token(), version="2025-11-25", server=server, capabilities=ABLE)
+    client.initialize()
+
+    async def scenario() -> Any:
+        line = wire.call(wire.endpoint_application(), client, name)
+        await line.until(lambda: line.events)
+        await asyncio.sleep(0.5)
+        answer = {"jsonrpc": "2.0", "id": line.events[0]["id"], "result": ADA}
+        await sync_to_async(client.post)(answer)
+        await line.end()
+        return line.events[-1]["result"]["content"][0]["text"]
+
+    assert async_to_sync(scenario)() == "Hello Ada"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -12,12 +12,12 @@ from mcp_app import __version__
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller, Silence
 from mcp_app.dispatch.dispatcher import new_record
+from mcp_app.dispatch.inputs import InputUnavailable
 from mcp_app.dispatch.services import Inbound
 from mcp_app.management.callers import SOURCE, access_of, find_caller
 from mcp_app.protocol import handshake
 from mcp_app.protocol.messages import Request
 from mcp_app.protocol.route import Client, Route
-from mcp_app.transports.asking import InputUnavailable
 from mcp_app.transports.endpoint import endpoint_for
 
 METHOD = "tools/call"
