@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.auth.hashing import new_lookup
-from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user
+from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user, implied_by
 from mcp_app.conf import settings
 from mcp_app.models import Token
 
@@ -30,7 +30,33 @@ GRACES: Final = (
 def scope_choices() -> list[tuple[str, str]]:
     """Each declared scope with its description."""
     label = '<code>{}</code> <span class="mcp-describe">{}</span>'
-    return [(name, format_html(label, name, text)) for name, text in settings.SCOPES.items()]
+    return [
+        (name, format_html(label, name, _told(name, text)))
+        for name, text in settings.SCOPES.items()
+    ]
+
+
+def _told(scope: str, description: Any) -> str:
+    implied = ", ".join(sorted(implied_by(scope)))
+    return f"{description} ({gettext('with')} {implied})" if implied else str(description)
+
+
+class LinesField(forms.CharField):
+    """A list of names, one a line."""
+
+    widget = forms.Textarea(attrs={"rows": 3})
+
+    def prepare_value(self, value: Any) -> Any:
+        """As lines."""
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        """As a sorted list."""
+        return sorted({line.strip() for line in (value or "").splitlines() if line.strip()})
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Whether other names are listed."""
+        return bool(self.to_python(data) != sorted(initial or []))
 
 
 def expiry_choices() -> list[tuple[str, str]]:
@@ -56,9 +82,18 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
         ),
     )
 
+    tools = LinesField(
+        label=_("Tools"),
+        required=False,
+        help_text=_(
+            "The only tools it may call, one a line; then it reads no resources and prompts. "
+            "None: all that its user may."
+        ),
+    )
+
     class Meta:
         model = Token
-        fields: ClassVar = ["name", "scopes", "expires_at", "note"]
+        fields: ClassVar = ["name", "scopes", "tools", "read_only", "expires_at", "note"]
 
     def clean(self) -> dict[str, Any]:
         """Hold a changed expiry to what the settings allow."""

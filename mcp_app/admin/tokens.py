@@ -17,6 +17,7 @@ from mcp_app.audit.search import lookup_in
 from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.models import Token, TokenSecret
 
+NARROWING = ("scopes", "tools", "read_only")
 STORY = ("status_badge", "created_at", "created_by", "revoked_at")
 
 
@@ -92,9 +93,9 @@ class TokenAdmin(TokenPages):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """What is asked for, or what is known."""
         if obj is None:
-            asked = ("user", "name", "scopes", "expiry", "expires_at", "note", "lookup")
+            asked = ("user", "name", *NARROWING, "expiry", "expires_at", "note", "lookup")
             return [(None, {"fields": asked})]
-        changed = ("name", "user", "scopes", "expires_at", "note")
+        changed = ("name", "user", *NARROWING, "expires_at", "note")
         return [(None, {"fields": changed}), (_("History"), {"fields": STORY})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -164,10 +165,12 @@ class TokenAdmin(TokenPages):
         status = token.status()
         return badge(status, status.label)
 
-    @admin.display(description=_("scopes"))
+    @admin.display(description=_("scopes and limits"))
     def scopes_shown(self, token: Token) -> Any:
         """What it is narrowed to."""
-        return codes(token.scopes)
+        read_only = [_("read only")] if token.read_only else []
+        limits = ", ".join(str(limit) for limit in [*read_only, *token.tools])
+        return two_lines(codes(token.scopes), limits) if limits else codes(token.scopes)
 
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> Any:

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Q
 from django.utils import timezone
 
-from mcp_app.auth.tokens import effective_scopes
+from mcp_app.auth.tokens import narrowing
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.listening import Credential
@@ -34,7 +34,7 @@ def _holder(token_id: int, token_lookup: str, address: str) -> Caller | None:
     return Caller(
         user=token.user,
         auth=token,
-        scopes=effective_scopes(token),
+        **narrowing(token),
         source="token",
         token_lookup=token_lookup,
         address=address,

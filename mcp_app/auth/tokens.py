@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connections, router, transaction
@@ -21,6 +21,18 @@ from mcp_app.conf import settings
 from mcp_app.models import Token, TokenSecret
 
 LONGEST_GRACE: Final = timedelta(days=3650)
+
+
+class Narrowing(TypedDict):
+    """What a token takes from its user's rights."""
+
+    scopes: frozenset[str] | None
+    tools: frozenset[str] | None
+    reads_only: bool
+
+
+NOTHING_TAKEN: Final[Narrowing] = {"scopes": None, "tools": None, "reads_only": False}
+"""For callers without a token of ours."""
 
 
 class RotationRefusal(StrEnum):
@@ -56,11 +68,23 @@ class TokenRotationRefused(Exception):
 def effective_scopes(token: Token) -> frozenset[str]:
     """What the token itself allows. An empty list allows nothing that needs a scope.
 
-    A scope that is no longer declared in `MCP_APP["SCOPES"]` allows nothing either. What the
-    user may do is asked apart from this, and both are needed.
+    A scope implies those that are named beneath it: `orders` implies `orders:read`. One that is
+    no longer declared in `MCP_APP["SCOPES"]` allows nothing. What the user may do is asked apart
+    from this, and both are needed.
     """
-    declared: Iterable[str] = settings.SCOPES
-    return frozenset(token.scopes).intersection(declared)
+    held = frozenset(token.scopes).intersection(settings.SCOPES)
+    return held.union(*map(implied_by, held)) if held else held
+
+
+def implied_by(scope: str) -> frozenset[str]:
+    """The declared scopes that come with one: those whose names begin with it and a colon."""
+    return frozenset(name for name in settings.SCOPES if name.startswith(f"{scope}:"))
+
+
+def narrowing(token: Token) -> Narrowing:
+    """How a token narrows what its user may do, in the words of a `Caller`."""
+    tools = frozenset(token.tools) if token.tools else None
+    return {"scopes": effective_scopes(token), "tools": tools, "reads_only": token.read_only}
 
 
 def issue(
@@ -68,6 +92,8 @@ def issue(
     user: Any,
     name: str,
     scopes: Iterable[str] = (),
+    tools: Iterable[str] = (),
+    read_only: bool = False,
     expires_at: datetime | None = None,
     note: str = "",
     created_by: Any = None,
@@ -76,10 +102,19 @@ def issue(
     """Create a token with its first secret, whose text exists in the returned value alone.
 
     Raises:
-        ValidationError: an empty or too long name, a scope that is not declared, an inactive
-            user, an expiry that is past or beyond `MCP_APP["TOKEN_MAX_DAYS"]`.
+        ValidationError: an empty or too long name, a scope that is not declared, a tool that
+            there is not, an inactive user, an expiry that is past or beyond
+            `MCP_APP["TOKEN_MAX_DAYS"]`.
     """
-    token = Token(user=user, name=name, scopes=list(scopes), expires_at=expires_at, note=note)
+    token = Token(
+        user=user,
+        name=name,
+        scopes=list(scopes),
+        tools=list(tools),
+        read_only=read_only,
+        expires_at=expires_at,
+        note=note,
+    )
     return token, save_new(token, by=created_by, now=now)
 
 
@@ -95,7 +130,7 @@ def save_new(
         AlreadyIssued: a secret of that prefix exists. Nothing was saved.
     """
     now = now or timezone.now()
-    token.scopes = sorted(set(token.scopes))
+    token.scopes, token.tools = sorted(set(token.scopes)), sorted(set(token.tools))
     token.created_at, token.created_by = now, by
     token.full_clean()
     check_user(token.user)

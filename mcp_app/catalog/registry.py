@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar, Unpack, overload
+from weakref import WeakSet
 
 from mcp_app.catalog.declaration import Options, declared
 from mcp_app.catalog.definition import Declaration, Tool
@@ -44,6 +45,7 @@ class MCPServer:
         """Whether any argument has a completer."""
         self._routes: tuple[ResourceTemplate, ...] = ()
         self._listeners: list[Callable[[], None]] = []
+        _servers.add(self)
 
     def __repr__(self) -> str:
         shelves = (self.tools, self.resources, self.templates, self.prompts)
@@ -246,6 +248,14 @@ def _duplicate(declaration: Declaration, known: Declaration) -> Refused:
         f"the {what} is taken by a {known.noun} of {known.module}",
         f"Give one of them another {what}, here ({declaration.module}) or there ({known.module}).",
     )
+
+
+_servers: Final[WeakSet[MCPServer]] = WeakSet()
+
+
+def servers() -> list[MCPServer]:
+    """Every server of this process."""
+    return list(_servers)
 
 
 default_server: Final = MCPServer()

@@ -22,6 +22,7 @@ from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol.errors import (
     InsufficientScope,
     InvalidParams,
+    OutsideLimits,
     ProtocolError,
     ResourceNotFound,
     Throttled,
@@ -37,7 +38,7 @@ def call_tool(inbound: Inbound, services: Services) -> Call:
 
     Raises:
         UnknownTool: there is no such tool for this caller.
-        InsufficientScope: the user may, the token may not.
+        OutsideLimits, InsufficientScope: the user may, the token may not.
         Throttled: not so soon.
         MissingCapability: the client did not declare what the tool needs of it; older revisions
             have another error for it.
@@ -122,6 +123,7 @@ def let_in(
     """`found`, where this caller may use it now; `unknown` is raised where it is not to be seen."""
     declared = _visible(found, inbound, unknown)
     _note(declared, inbound)
+    _check_limits(declared, inbound)
     _check_scopes(declared, inbound, services)
     _check_throttles(declared, inbound)
     inbound.record.decision = Decision.ALLOW
@@ -152,6 +154,13 @@ def _is_telling(found: Readable, values: Mapping[str, Any], services: Services) 
     """Whether the URI itself holds what the log may not."""
     level = found.audit or services.config.AUDIT_ARGUMENTS
     return bool(values) and (level != "redacted" or bool(found.sensitive & values.keys()))
+
+
+def _check_limits(declared: Declaration, inbound: Inbound) -> None:
+    if not inbound.caller.is_within_limits(declared):
+        inbound.record.outcome = Outcome.DENIED
+        inbound.record.decision = Decision.DENY
+        raise OutsideLimits(declared.noun)
 
 
 def _check_scopes(declared: Declaration, inbound: Inbound, services: Services) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from mcp_app.catalog.definition import ContextBase
+from mcp_app.catalog.definition import ContextBase, Declaration, Tool
 from mcp_app.catalog.encoding import encode
 from mcp_app.catalog.inputs import (
     Elicit,
@@ -50,6 +50,8 @@ class Caller:
         user: the Django user, or AnonymousUser.
         auth: the token, or what another DRF authentication class returned; None without one.
         scopes: what the token carries; None where no token narrows the user.
+        tools: the tools that the token is limited to; None for one that is not.
+        reads_only: whether the token is limited to what is declared `read_only`.
         source: how the caller was recognised: "token", "anonymous", "command", or the name of
             the authentication class.
         token_lookup: the public part of the secret that was used.
@@ -59,9 +61,24 @@ class Caller:
     user: Any
     auth: Any = None
     scopes: frozenset[str] | None = None
+    tools: frozenset[str] | None = None
+    reads_only: bool = False
     source: str = "anonymous"
     token_lookup: str = ""
     address: str = ""
+
+    def reaches(self, declared: Declaration) -> bool:
+        """Whether the token's limits and scopes admit it.
+
+        A token that is limited to named tools reaches those, and no resources or prompts.
+        """
+        return self.is_within_limits(declared) and not self.lacks(declared.scopes)
+
+    def is_within_limits(self, declared: Declaration) -> bool:
+        """Whether the token's limits admit it, whatever its scopes."""
+        if self.reads_only and not declared.read_only:
+            return False
+        return self.tools is None or (isinstance(declared, Tool) and declared.name in self.tools)
 
     def lacks(self, scopes: tuple[str, ...]) -> tuple[str, ...]:
         """Those of `scopes` that the token does not carry."""

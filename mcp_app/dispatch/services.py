@@ -109,7 +109,7 @@ class Inbound:
 
     def may_use(self, declared: Declaration) -> bool:
         """Whether the caller's lists hold it: permitted to the user and within the token."""
-        return self.access.permits(declared) and not self.caller.lacks(declared.scopes)
+        return self.access.permits(declared) and self.caller.reaches(declared)
 
     @property
     def params(self) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from typing import ClassVar, Final
 
 from django.conf import settings as django_settings
@@ -11,6 +12,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 
 EXPIRING_WITHIN: Final = timedelta(days=7)
@@ -36,6 +38,26 @@ def validate_scopes(value: object) -> None:
             code="unknown_scope",
             params={"scopes": ", ".join(unknown)},
         )
+
+
+def validate_tools(value: object) -> None:
+    """Raise `ValidationError` unless `value` lists names of tools that there are."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ValidationError(_("Tools are a list of names."), code="invalid")
+    known = {name for server in servers() for name in server.tools}
+    unknown = sorted(set(value) - known)
+    if unknown:
+        raise ValidationError(
+            _("There is no tool %(tools)s."),
+            code="unknown_tool",
+            params={"tools": _similar(unknown, known)},
+        )
+
+
+def _similar(unknown: list[str], known: set[str]) -> str:
+    """The names, each with the one that was probably meant."""
+    meant = ((name, get_close_matches(name, known, 1)) for name in unknown)
+    return ", ".join(f"{name} ({_('or')} {close[0]}?)" if close else name for name, close in meant)
 
 
 class TokenQuerySet(models.QuerySet["Token"]):
@@ -71,7 +93,7 @@ class TokenQuerySet(models.QuerySet["Token"]):
 
 
 class Token(models.Model):
-    """A named right to call tools as one user, narrowed by scopes.
+    """A named right to call tools as one user, narrowed by scopes and limits.
 
     A user may hold several, each revocable alone. The primary key says nothing of a secret.
     """
@@ -86,6 +108,16 @@ class Token(models.Model):
         _("name"), max_length=100, help_text=_("What uses it, as in “Claude Code on Ana's laptop”.")
     )
     scopes = models.JSONField(_("scopes"), default=list, blank=True, validators=[validate_scopes])
+    tools = models.JSONField(
+        _("tools"),
+        default=list,
+        blank=True,
+        validators=[validate_tools],
+        help_text=_("The only tools it may call, one a line; all that its user may, if none."),
+    )
+    read_only = models.BooleanField(
+        _("read only"), default=False, help_text=_("It may call nothing but what only reads.")
+    )
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
     note = models.TextField(_("note"), blank=True)

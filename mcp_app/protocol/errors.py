@@ -178,6 +178,16 @@ class InsufficientScope(Refusal):
         self.headers["WWW-Authenticate"] = challenge
 
 
+class OutsideLimits(Refusal):
+    """The token is limited to other tools, or to reading; its user would be allowed."""
+
+    code = 403
+    status = 403
+
+    def __init__(self, noun: str) -> None:
+        super().__init__(f"This token's limits do not include this {noun}.")
+
+
 class Throttled(Refusal):
     """Too many requests. The whole seconds stand in the body too: models see no headers."""
 

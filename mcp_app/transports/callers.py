@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from mcp_app.access.view import MessageParser
 from mcp_app.address import client_address
 from mcp_app.auth import guesses
-from mcp_app.auth.tokens import effective_scopes
+from mcp_app.auth.tokens import NOTHING_TAKEN, narrowing
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
@@ -78,7 +78,7 @@ def _recognised(
     caller = Caller(
         user=user,
         auth=auth,
-        scopes=effective_scopes(auth) if ours else None,
+        **(narrowing(auth) if ours else NOTHING_TAKEN),
         source="token" if ours else type(authenticator).__name__,
         token_lookup=secret.lookup if secret is not None else "",
         address=address,

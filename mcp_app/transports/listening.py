@@ -111,7 +111,7 @@ class Look:
         access = CallerAccess(caller, self.http_request)
 
         def may_use(declared: Declaration) -> bool:
-            return access.permits(declared) and not caller.lacks(declared.scopes)
+            return access.permits(declared) and caller.reaches(declared)
 
         server = self.services.server
         return {kind: digest_of(kind, self.version, may_use, server) for kind in self.kinds}

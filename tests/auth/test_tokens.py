@@ -295,3 +295,14 @@ def test_each_act_is_announced_after_the_commit_without_a_secret(
         assert (arguments["sender"], arguments["token"], arguments["by"]) == (Token, token, ana)
         assert set(arguments) <= {"sender", "token", "by", "valid_until"}
     assert heard[1][1]["valid_until"] == now + MINUTE
+
+
+def test_a_scope_implies_those_beneath_it(settings: Any, ana: Any) -> None:
+    scopes = {"orders": "", "orders:read": "", "orders:write": "", "orderstatus": "", "x:y": ""}
+    settings.MCP_APP = {**settings.MCP_APP, "SCOPES": scopes}
+    beneath = {"orders", "orders:read", "orders:write"}
+    assert effective_scopes(Token(user=ana, scopes=["orders"])) == beneath
+    assert effective_scopes(Token(user=ana, scopes=["orders:read"])) == {"orders:read"}
+    assert effective_scopes(Token(user=ana, scopes=[])) == frozenset()
+    # One that is no longer declared implies nothing any more.
+    assert effective_scopes(Token(user=ana, scopes=["x"])) == frozenset()

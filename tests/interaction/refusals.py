@@ -8,6 +8,7 @@ from django.test.utils import override_settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.throttling import BaseThrottle
 
+from mcp_app.models import Token
 from mcp_app.protocol import errors
 from mcp_app.protocol.envelope import VERSION_KEY
 from mcp_app.protocol.versions import Era
@@ -64,6 +65,7 @@ def refusals(client: MCPClient, serve: Serve) -> Refusals:
         errors.Failed: client.read("fails://unexpected"),
         errors.InternalError: _broken_off(client),
         errors.LimitsUnavailable: client.call(broken),
+        errors.OutsideLimits: _outside_limits(client, serve(nothing, name="writes")),
         errors.Unauthenticated: client.call("echo", headers={"authorization": "Bearer x"}),
         errors.InsufficientScope: client.call("scoped"),
         errors.Throttled: client.call(throttled),
@@ -87,6 +89,13 @@ def refusals(client: MCPClient, serve: Serve) -> Refusals:
         "tools/list", meta={VERSION_KEY: "1900-01-01"}, headers=unknown
     )
     return told
+
+
+def _outside_limits(client: MCPClient, tool: str) -> Answer:
+    Token.objects.update(read_only=True)
+    answer = client.call(tool)
+    Token.objects.update(read_only=False)
+    return answer
 
 
 def _broken_off(client: MCPClient) -> Answer:

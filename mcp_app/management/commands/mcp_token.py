@@ -28,6 +28,10 @@ class Command(BaseCommand):
         create.add_argument("user", help="The username of its owner.")
         create.add_argument("--name", required=True, help="What will use it.")
         create.add_argument("--scope", action="append", default=[], help="May be repeated.")
+        create.add_argument(
+            "--tool", action="append", default=[], help="Limit it to this tool. May be repeated."
+        )
+        create.add_argument("--read-only", action="store_true", help="Limit it to reading.")
         create.add_argument("--days", type=int, help="Days until it expires; never without.")
         create.add_argument("--note", default="")
         _add_plain(create)
@@ -60,6 +64,8 @@ class Command(BaseCommand):
             user=_user(user),
             name=options["name"],
             scopes=scope,
+            tools=options["tool"],
+            read_only=options["read_only"],
             expires_at=None if days is None else timezone.now() + _span(days=days),
             note=options["note"],
         )
@@ -121,6 +127,11 @@ def _span(**amount: int) -> timedelta:
     return span
 
 
+def _limits(token: Token) -> str:
+    read_only = ["read only"] if token.read_only else []
+    return ", ".join([*read_only, *token.tools]) or "no limits"
+
+
 def _line(token: Token) -> str:
     used = getattr(token, "last_used_at", None)
     prefixes = ",".join(f"mcp_{secret.lookup}" for secret in token.secrets.all()[:2])
@@ -132,6 +143,7 @@ def _line(token: Token) -> str:
             token.name,
             token.status().value,
             ",".join(token.scopes) or "-",
+            _limits(token),
             f"used {used:%Y-%m-%d %H:%M}" if used else "never used",
             f"expires {token.expires_at:%Y-%m-%d}" if token.expires_at else "never expires",
         )
