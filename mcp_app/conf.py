@@ -34,6 +34,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "THROTTLE_FAIL_OPEN": False,
     "FAILED_AUTH_RATE": "60/min",
     "ALLOW_ANONYMOUS": False,
+    "ALLOW_QUERY_TOKEN": False,
     "ALLOWED_ORIGINS": [],
     "ORIGIN_CHECK": None,
     "CORS": False,
@@ -95,6 +96,7 @@ _NOT_NEGATIVE: Final = (
 _FLAGS: Final = (
     "ENABLED",
     "ALLOW_ANONYMOUS",
+    "ALLOW_QUERY_TOKEN",
     "CORS",
     "THROTTLE_FAIL_OPEN",
     "LENIENT_ARGUMENTS",

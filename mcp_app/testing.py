@@ -346,7 +346,8 @@ async def _read(response: Any, method: str) -> AsyncIterator[bytes]:
             return
 
 
-def _scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
+def _scope(method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    path, _, query = target.partition("?")
     return {
         "type": "http",
         "http_version": "1.1",
@@ -354,7 +355,7 @@ def _scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, Any]
         "scheme": "http",
         "path": path,
         "root_path": "",
-        "query_string": b"",
+        "query_string": query.encode("ascii"),
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in headers.items()],
         "client": ("127.0.0.1", 50000),
         "server": ("localhost", 80),

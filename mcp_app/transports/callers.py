@@ -5,7 +5,12 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import APIException, AuthenticationFailed, NotAuthenticated
+from rest_framework.exceptions import (
+    APIException,
+    AuthenticationFailed,
+    NotAuthenticated,
+    ParseError,
+)
 from rest_framework.request import Request
 
 from mcp_app.access.view import MessageParser
@@ -16,7 +21,7 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
 from mcp_app.models import Token
-from mcp_app.protocol.errors import Forbidden, Throttled, Unauthenticated
+from mcp_app.protocol.errors import Forbidden, InvalidRequest, Throttled, Unauthenticated
 from mcp_app.transports.incoming import Incoming
 
 
@@ -26,6 +31,7 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
     Raises:
         Unauthenticated: a bad credential, or none where anonymous callers are not served.
         Throttled: the credential is bad, and its address has sent too many of those.
+        InvalidRequest: more than one credential was sent.
         Forbidden: an authentication class refused for another reason, such as a CSRF check.
     """
     address = client_address(incoming.request) or ""
@@ -65,6 +71,8 @@ def _ask(
             raise Throttled(math.ceil(seconds)) from error
         challenge = _challenge(authenticators, request)
         raise Unauthenticated(str(error.detail), challenge=challenge, reason=reason) from error
+    except ParseError as error:
+        raise InvalidRequest(str(error.detail)) from error
     except APIException as error:
         raise Forbidden(str(error.detail)) from error
 
