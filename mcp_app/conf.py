@@ -57,6 +57,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "SESSION_TTL": 24 * 3600,
     "SESSION_LIMIT": 100,
     "TOKEN_MAX_DAYS": None,
+    "ROTATE_AFTER_DAYS": None,
     "ROTATION_GRACE": 24 * 3600,
     "LAST_USED_INTERVAL": 60,
     "AUDIT_ARGUMENTS": "redacted",
@@ -246,9 +247,10 @@ def _validate_numbers() -> None:
             raise ImproperlyConfigured(f"MCP_APP['{name}'] must be a number, {least}.")
         if value < 0 or (value == 0 and name in _POSITIVE):
             raise ImproperlyConfigured(f"MCP_APP['{name}'] is {value}; write {least}.")
-    days = settings.TOKEN_MAX_DAYS
-    if days is not None and (not isinstance(days, int) or days <= 0):
-        raise ImproperlyConfigured("MCP_APP['TOKEN_MAX_DAYS'] must be None or days, more than 0.")
+    for name in ("TOKEN_MAX_DAYS", "ROTATE_AFTER_DAYS"):
+        days = getattr(settings, name)
+        if days is not None and (not isinstance(days, int) or days <= 0):
+            raise ImproperlyConfigured(f"MCP_APP['{name}'] must be None or days, more than 0.")
     for name in _FLAGS:
         if not isinstance(getattr(settings, name), bool):
             raise ImproperlyConfigured(f"MCP_APP['{name}'] must be True or False.")

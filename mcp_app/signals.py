@@ -25,5 +25,12 @@ token_issued = Signal()
 token_rotated = Signal()
 """Sender: the class `Token`. Arguments: `token`, `by`, and `valid_until`, the old secret's end."""
 
+token_due = Signal()
+"""A secret is due: sent by `manage.py mcp_token due --notify`, for each at each run.
+
+Sender: the class `Token`. Arguments: `token`, `lookup` (the secret's public part), `reason` (an
+`mcp_app.auth.upkeep.DueReason`), and `ends_at`, when the secret ends by itself, or None.
+"""
+
 token_revoked = Signal()
 """Sender: the class `Token`. Arguments: `token`, and `by`, the acting user or None."""

@@ -1,5 +1,6 @@
-"""`manage.py mcp_token`: issue, rotate, revoke and list tokens from a shell."""
+"""`manage.py mcp_token`: issue, rotate, revoke, list and look after tokens from a shell."""
 
+import json
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
@@ -12,17 +13,19 @@ from django.utils import timezone
 
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.tokens import TokenRotationRefused, issue, revoke, rotate
+from mcp_app.auth.upkeep import Due, due, purge
 from mcp_app.conf import settings
 from mcp_app.models import Token
+from mcp_app.signals import token_due
 
 
 class Command(BaseCommand):
     """One subcommand an act. A secret is printed once, by the act that makes it."""
 
-    help = "Issue, rotate, revoke and list MCP tokens."
+    help = "Issue, rotate, revoke, list and look after MCP tokens."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the four subcommands."""
+        """Declare the subcommands."""
         acts = parser.add_subparsers(dest="act", required=True, metavar="ACT")
         create = acts.add_parser("create", help="Issue a token and print its secret.")
         create.add_argument("user", help="The username of its owner.")
@@ -49,6 +52,10 @@ class Command(BaseCommand):
         acts.add_parser("list", help="List tokens, never a secret.").add_argument(
             "--user", help="Only those of this username."
         )
+        _add_due(acts.add_parser("due", help="List secrets that end soon, or are old."))
+        purging = acts.add_parser("purge", help="Delete tokens and secrets that are long dead.")
+        purging.add_argument("--older-than", type=int, required=True, metavar="DAYS")
+        purging.add_argument("--dry-run", action="store_true", help="Only say how many.")
 
     def handle(self, *args: Any, act: str, **options: Any) -> None:
         """Run one act; what refuses it becomes a `CommandError`."""
@@ -86,6 +93,26 @@ class Command(BaseCommand):
         for token in tokens.filter(user=_user(user)) if user else tokens:
             self.stdout.write(_line(token))
 
+    def _due(self, *, days: int, as_json: bool, notify: bool, **options: Any) -> None:
+        found = list(due(_span(days=days), timezone.now()))
+        for one in found if notify else ():
+            told = {"token": one.token, "lookup": one.secret.lookup, "reason": one.reason}
+            token_due.send_robust(Token, **told, ends_at=one.ends_at)
+        if as_json:
+            self.stdout.write(json.dumps([_as_json(one) for one in found], indent=2))
+            return
+        for one in found:
+            self.stdout.write("\t".join(str(value or "-") for value in _as_json(one).values()))
+
+    def _purge(self, *, older_than: int, dry_run: bool, **options: Any) -> None:
+        if older_than < 0:
+            raise CommandError("--older-than takes days, 0 or more.")
+        purged = purge(timezone.now() - _span(days=older_than), dry_run=dry_run)
+        done = "Would delete" if dry_run else "Deleted"
+        self.stdout.write(
+            f"{done} {purged.tokens} tokens, and {purged.secrets} secrets of other tokens."
+        )
+
     def _show(self, secret: Secret, sentence: str, plain: bool) -> None:
         if not plain:
             self.stdout.write(sentence)
@@ -96,6 +123,23 @@ class Command(BaseCommand):
 
 def _add_plain(parser: ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="Print the secret alone.")
+
+
+def _add_due(parser: ArgumentParser) -> None:
+    parser.add_argument("--days", type=int, default=14, help="How soon (default: %(default)s).")
+    parser.add_argument("--json", action="store_true", dest="as_json", help="Print a JSON array.")
+    parser.add_argument("--notify", action="store_true", help="Send the signal token_due for each.")
+
+
+def _as_json(one: Due) -> dict[str, Any]:
+    return {
+        "token": one.token.pk,
+        "prefix": f"mcp_{one.secret.lookup}",
+        "user": one.token.user.get_username(),
+        "name": one.token.name,
+        "reason": one.reason.value,
+        "ends_at": one.ends_at.isoformat(timespec="seconds") if one.ends_at else None,
+    }
 
 
 def _add_which(parser: ArgumentParser) -> None:
