@@ -65,6 +65,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "AUDIT_REQUIRED": False,
     "REDACT_KEYS": [],
     "SEAL_KEYS": [],
+    "SERVER_INFO": [],
     "LIST_TOOLS": [],
     "BEFORE_CALL": [],
     "ON_CALL": [],
@@ -108,6 +109,7 @@ _PATHS: Final = (
     "AUTHENTICATION_CLASSES",
     "DEFAULT_PERMISSION_CLASSES",
     "DEFAULT_THROTTLE_CLASSES",
+    "SERVER_INFO",
     "LIST_TOOLS",
     "BEFORE_CALL",
     "ON_CALL",
@@ -176,6 +178,11 @@ class Settings:
         """Asked for an Origin that no list admits."""
         check: Callable[[str], bool] | str | None = self.ORIGIN_CHECK
         return _imported(check) if isinstance(check, str) else check
+
+    @property
+    def server_info_hooks(self) -> tuple[Any, ...]:
+        """Hooks that say what a caller is told of the server, in order."""
+        return self._classes("SERVER_INFO")
 
     @property
     def list_tools(self) -> tuple[Any, ...]:

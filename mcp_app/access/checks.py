@@ -1,7 +1,7 @@
 """One caller's access, asked by lists and calls alike, remembered for the length of a request."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied
@@ -15,7 +15,7 @@ from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller, Cancellation, Context, Silence
-from mcp_app.dispatch.hooks import shown
+from mcp_app.dispatch.hooks import introduced, shown
 from mcp_app.dispatch.inputs import InputUnavailable
 from mcp_app.protocol import envelope
 from mcp_app.protocol.errors import LimitsUnavailable
@@ -44,6 +44,7 @@ class CallerAccess:
         route: Route | None = None,
     ) -> None:
         self._route = route
+        self._introduction: Mapping[str, Any] | None = None
         self._caller = caller
         self._http_request = http_request
         self._requests: dict[str, DeclaredRequest] = {}
@@ -66,6 +67,13 @@ class CallerAccess:
         if hooks and tools:
             left = shown(hooks, self._context(), tools)
             self._permitted |= {tool: tool in left for tool in tools}
+
+    def introduction(self) -> Mapping[str, Any]:
+        """What `MCP_APP["SERVER_INFO"]` says to the caller; hooks that break say nothing."""
+        if self._introduction is None:
+            hooks = settings.server_info_hooks
+            self._introduction = introduced(hooks, self._context()) if hooks else {}
+        return self._introduction
 
     def _context(self) -> Context:
         """For a hook: who is calling, and nobody to ask or to report to."""

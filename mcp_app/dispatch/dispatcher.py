@@ -133,7 +133,9 @@ class Dispatcher:
     def _complete(self, inbound: Inbound, answer: Answer, call: Call | None = None) -> Reply:
         """The reply around a result."""
         result = inbound.route.dialect.complete(
-            answer.result, server_info(self.services), self._caching(inbound, call)
+            answer.result,
+            server_info(self.services, inbound.access),
+            self._caching(inbound, call),
         )
         body = messages.dumps(messages.result_response(inbound.request.id, result))
         if inbound.record.result_bytes is None:

@@ -12,7 +12,7 @@ from mcp_app.dispatch.admission import call_tool, get_prompt, read_resource
 from mcp_app.dispatch.calls import Call
 from mcp_app.dispatch.completion import NOTHING, complete
 from mcp_app.dispatch.listening import KINDS, Listening, can_read, listen
-from mcp_app.dispatch.services import Inbound, Services
+from mcp_app.dispatch.services import Access, Inbound, Services
 from mcp_app.protocol import cursor as cursors
 from mcp_app.protocol import headers as names
 from mcp_app.protocol.envelope import LOG_LEVELS
@@ -41,7 +41,7 @@ def discover(inbound: Inbound, services: Services) -> Answer:
         "supportedVersions": [version.name for version in services.config.versions],
         "capabilities": capabilities(inbound, services, inbound.route.version),
     }
-    return Answer(result | _instructions(services))
+    return Answer(result | _instructions(services, inbound.access))
 
 
 def initialize(inbound: Inbound, services: Services) -> Answer:
@@ -52,9 +52,9 @@ def initialize(inbound: Inbound, services: Services) -> Answer:
     result: dict[str, Any] = {
         "protocolVersion": agreed.version.name,
         "capabilities": capabilities(inbound, services, agreed.version),
-        "serverInfo": _server_info(services, agreed.version),
+        "serverInfo": _server_info(services, inbound.access, agreed.version),
     }
-    result |= _instructions(services)
+    result |= _instructions(services, inbound.access)
     if not services.config.LEGACY_SESSIONS:
         return Answer(result)
     session = services.sessions.create(
@@ -194,18 +194,22 @@ def _page(
     return page, cursors.make(page[-1].key, purpose=inbound.request.method, key=key)
 
 
-def _instructions(services: Services) -> dict[str, Any]:
-    text = services.server.instructions or services.config.INSTRUCTIONS
+def _instructions(services: Services, access: Access) -> dict[str, Any]:
+    usual = services.server.instructions or services.config.INSTRUCTIONS
+    text = access.introduction().get("instructions", usual)
     return {"instructions": str(text)} if text else {}
 
 
-def _server_info(services: Services, version: ProtocolVersion) -> Mapping[str, Any]:
-    info = server_info(services)
+def _server_info(services: Services, access: Access, version: ProtocolVersion) -> Mapping[str, Any]:
+    info = server_info(services, access)
     return info if version.titles else {key: info[key] for key in ("name", "version")}
 
 
-def server_info(services: Services) -> Mapping[str, Any]:
-    """The `Implementation` object of this endpoint: the server's own words, else the settings'."""
+def server_info(services: Services, access: Access | None = None) -> Mapping[str, Any]:
+    """The `Implementation` object of this endpoint: the server's own words, else the settings'.
+
+    What the product's hooks have for a caller comes before both.
+    """
     info = dict(services.config.server_info)
     server = services.server
     if server.name != "default":
@@ -214,8 +218,11 @@ def server_info(services: Services) -> Mapping[str, Any]:
         info["title"] = server.title
     if server.version:
         info["version"] = server.version
-    return info
+    told = access.introduction() if access is not None else {}
+    return info | {name: told[name] for name in _OF_A_CALLER if name in told}
 
+
+_OF_A_CALLER: Final = ("name", "title", "version")
 
 HANDLERS: Final[Mapping[str, Handler]] = {
     "server/discover": discover,

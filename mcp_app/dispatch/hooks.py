@@ -47,6 +47,9 @@ Verdict: TypeAlias = Allow | Deny | Confirm
 BeforeCall: TypeAlias = Callable[[Context, Tool, Mapping[str, Any]], Verdict | None]
 ListTools: TypeAlias = Callable[[Context, Sequence[Tool]], Iterable[Tool]]
 
+ServerInfo: TypeAlias = Callable[[Context], Mapping[str, Any]]
+"""Any of `name`, `title`, `version` and `instructions`."""
+
 ALLOWED: Final = Allow()
 _LONGEST: Final = 200
 """Characters of an argument that a question shows."""
@@ -115,3 +118,14 @@ def shown(hooks: Sequence[ListTools], context: Context, tools: Sequence[Tool]) -
             return frozenset()
         left = [tool for tool in left if tool in kept]
     return frozenset(left)
+
+
+def introduced(hooks: Sequence[ServerInfo], context: Context) -> Mapping[str, Any]:
+    """What the hooks say of the server to one caller, the last word each; one that breaks, none."""
+    told: dict[str, Any] = {}
+    for hook in hooks:
+        try:
+            told |= hook(context)
+        except Exception:
+            logger.exception("A hook that introduces the server failed")
+    return told

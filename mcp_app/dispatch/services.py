@@ -36,6 +36,10 @@ class Access(Protocol):
         """The DRF request that stands for a call of it."""
         ...
 
+    def introduction(self) -> Mapping[str, Any]:
+        """What is told this caller of the server in place of what all are told."""
+        ...
+
     def is_public(self, declared: Declaration) -> bool:
         """Whether everybody may use it, so that a list holding it alone may be shared."""
         ...

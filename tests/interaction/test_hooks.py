@@ -11,6 +11,7 @@ from mcp_app.auth.tokens import issue
 from mcp_app.catalog.inputs import CONFIRMATION
 from mcp_app.hooks import allow, confirm, deny
 from mcp_app.models import CallEvent
+from mcp_app.protocol.envelope import SERVER_KEY
 from mcp_app.testing import MCPClient
 from tests.interaction import wire
 from tests.interaction.conftest import MODERN, Counted, MakeClient, MakeToken, ready
@@ -329,3 +330,41 @@ def test_a_list_is_asked_about_at_once(make_client: MakeClient, settings: Any) -
     listed = len(make_client().tools())
     assert len(asked) == 1
     assert asked[0] >= listed
+
+
+# --- what a caller is told of the server ---------------------------------------------------------
+
+
+def introduction_of(client: MCPClient) -> tuple[Any, Any]:
+    """The server's info and instructions, as a client's first request has them."""
+    if client.version.name == MODERN:
+        result = client.request("server/discover").result
+        return result["_meta"][SERVER_KEY], result.get("instructions")
+    result = client.initialize().result
+    return result["serverInfo"], result.get("instructions")
+
+
+def test_a_hook_introduces_the_server_to_each_caller(
+    make_client: MakeClient, make_token: MakeToken, staff: Any, version: str, settings: Any
+) -> None:
+    def introduce(ctx: Context) -> dict[str, Any]:
+        name = ctx.user.username
+        return {"name": f"for-{name}", "instructions": f"You act as {name}."}
+
+    hook(settings, "SERVER_INFO", introduce, lambda ctx: {"version": "9"})
+    info, instructions = introduction_of(make_client(version))
+    assert (info["name"], info["version"], instructions) == ("for-ada", "9", "You act as ada.")
+    other, _ = introduction_of(make_client(version, make_token(staff)))
+    assert other["name"] == f"for-{staff.username}"
+
+
+def test_an_introduction_that_breaks_says_the_usual(
+    make_client: MakeClient, version: str, settings: Any
+) -> None:
+    usual = introduction_of(make_client(version))
+
+    def fail(ctx: Context) -> Any:
+        raise RuntimeError("broken")
+
+    hook(settings, "SERVER_INFO", fail)
+    assert introduction_of(make_client(version)) == usual
