@@ -18,11 +18,11 @@ class MCPAppConfig(AppConfig):
         from mcp_app import checks, conf  # models must be loaded first
         from mcp_app.integrations import values
         from mcp_app.transports import changes
-        from mcp_app.work import read_only
+        from mcp_app.work import promises
 
         conf.validate()
         values.register()
-        read_only.install()
+        promises.install()
         autodiscover_modules("mcp")
         changes.connect()
         checks.report()

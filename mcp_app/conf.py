@@ -41,6 +41,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "NUM_PROXIES": 0,
     "MAX_BODY_BYTES": 10 * 1024 * 1024,
     "MAX_RESULT_BYTES": 4 * 1024 * 1024,
+    "MAX_QUERIES": None,
     "BATCH_LIMIT": 50,
     "WORKERS": 8,
     "KEEP_ALIVE": 15.0,
@@ -95,6 +96,7 @@ _NOT_NEGATIVE: Final = (
     "LAST_USED_INTERVAL",
     "ROTATION_GRACE",
 )
+_OPTIONAL: Final = ("TOKEN_MAX_DAYS", "ROTATE_AFTER_DAYS", "MAX_QUERIES")
 _FLAGS: Final = (
     "ENABLED",
     "ALLOW_ANONYMOUS",
@@ -254,10 +256,11 @@ def _validate_numbers() -> None:
             raise ImproperlyConfigured(f"MCP_APP['{name}'] must be a number, {least}.")
         if value < 0 or (value == 0 and name in _POSITIVE):
             raise ImproperlyConfigured(f"MCP_APP['{name}'] is {value}; write {least}.")
-    for name in ("TOKEN_MAX_DAYS", "ROTATE_AFTER_DAYS"):
-        days = getattr(settings, name)
-        if days is not None and (not isinstance(days, int) or days <= 0):
-            raise ImproperlyConfigured(f"MCP_APP['{name}'] must be None or days, more than 0.")
+    for name in _OPTIONAL:
+        value = getattr(settings, name)
+        number = isinstance(value, int) and not isinstance(value, bool) and value > 0
+        if value is not None and not number:
+            raise ImproperlyConfigured(f"MCP_APP['{name}'] must be None, or more than 0.")
     for name in _FLAGS:
         if not isinstance(getattr(settings, name), bool):
             raise ImproperlyConfigured(f"MCP_APP['{name}'] must be True or False.")

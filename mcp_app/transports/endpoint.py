@@ -34,7 +34,7 @@ from mcp_app.transports.postbox import session_topic
 from mcp_app.transports.reception import Refused
 from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
 from mcp_app.transports.session_requests import SessionRequest
-from mcp_app.work import read_only, transactions
+from mcp_app.work import promises, transactions
 
 NOT_FOUND: Final = HttpReply(404)
 
@@ -50,7 +50,7 @@ class Endpoint:
                 sessions=DatabaseSessions(),
                 config=settings,
                 transaction=transactions.around,
-                promise=read_only.promised,
+                promise=promises.kept,
                 explain=explain,
                 cursor_key=_cursor_key,
                 challenge=scope_challenge,
