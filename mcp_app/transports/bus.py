@@ -20,6 +20,8 @@ from typing import Any, Final
 from channels import DEFAULT_CHANNEL_LAYER
 from channels.layers import InMemoryChannelLayer, channel_layers, get_channel_layer
 
+from mcp_app.transports.loops import on_event_loop
+
 logger: Final = logging.getLogger("mcp_app.bus")
 
 GROUP: Final = "mcp_app"
@@ -89,7 +91,7 @@ class EventBus:
         self.listen()
         if self._relay is not None:
             sending = self._relay.send(topic, message)
-            if hears_nothing and not _on_event_loop():
+            if hears_nothing and not on_event_loop():
                 wait(sending, _PATIENCE)
 
     def listen(self) -> None:
@@ -239,14 +241,6 @@ class Relay:
     def _hear_one(self, envelope: Mapping[str, Any]) -> None:
         if envelope.get("origin") != self._origin:
             self._deliver(envelope["topic"], envelope["message"])
-
-
-def _on_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _is_shared() -> bool:

@@ -5,7 +5,6 @@ request; under WSGI it must not, or it would put an event loop around it. Which 
 shows at the moment Django asks: only ASGI asks on a running loop.
 """
 
-import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable
 from typing import Any, ClassVar, Final
 
@@ -20,6 +19,7 @@ from mcp_app.protocol.errors import LengthRequired, ParseError, ProtocolError
 from mcp_app.transports import cors, gates
 from mcp_app.transports.endpoint import Endpoint, endpoint_for, turn_away
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
+from mcp_app.transports.loops import on_event_loop
 from mcp_app.work.lanes import release_request_thread
 
 _MARKS: Final = dict(vars(markcoroutinefunction(lambda: None)))
@@ -39,13 +39,13 @@ class EndpointView:
         self._non_atomic_requests = set(connections)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _MARKS and _on_event_loop():
+        if name in _MARKS and on_event_loop():
             return _MARKS[name]
         raise AttributeError(name)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         """Django's entry; a coroutine where Django was told that there is one."""
-        return self._on_loop(request) if _on_event_loop() else self._in_thread(request)
+        return self._on_loop(request) if on_event_loop() else self._in_thread(request)
 
     def _in_thread(self, request: HttpRequest) -> HttpResponseBase:
         endpoint, incoming = self._open(request, streams=False)
@@ -127,11 +127,3 @@ def _response(reply: HttpReply, incoming: Incoming) -> HttpResponse:
     if not reply.body:
         del response.headers["Content-Type"]
     return response
-
-
-def _on_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
