@@ -70,7 +70,7 @@ def verify(text: str, *, now: datetime | None = None, address: str | None = None
     secret = _find(lookup)
     if secret is None or not matches(secret.digest, digest):
         raise CredentialsInvalid(Invalid.MISMATCH if secret else Invalid.UNKNOWN, lookup)
-    if reason := _objection(secret, now):
+    if reason := objection(secret, now):
         raise CredentialsInvalid(reason, lookup, secret)
     _note_use(secret, now, address)
     secret.token.secret_used = secret
@@ -83,7 +83,8 @@ def _find(lookup: str) -> TokenSecret | None:
     return secrets.select_related("token__user").filter(lookup=lookup).order_by().first()
 
 
-def _objection(secret: TokenSecret, now: datetime) -> Invalid | None:
+def objection(secret: TokenSecret, now: datetime) -> Invalid | None:
+    """Why a genuine secret is not good at a moment; None where it is."""
     token = secret.token
     if token.revoked_at is not None:
         return Invalid.REVOKED

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
-from rest_framework.permissions import AND, OperandHolder, SingleOperandHolder
 
+from mcp_app.access.explanation import class_text
 from mcp_app.catalog.definition import Tool
 from mcp_app.catalog.registry import default_server
 from mcp_app.conf import settings
@@ -42,22 +42,11 @@ def _row(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "title": tool.title,
         **{hint: getattr(tool, hint) for hint in _HINTS},
-        "permissions": [_permission(cls) for cls in classes],
+        "permissions": [class_text(cls) for cls in classes],
         "default_permissions": own is None,
         "scopes": list(tool.scopes),
         "module": tool.module,
     }
-
-
-def _permission(cls: Any) -> str:
-    """A class by its name, and what `&`, `|` and `~` made of classes as it was written."""
-    if isinstance(cls, SingleOperandHolder):
-        return f"~{_permission(cls.op1_class)}"
-    if isinstance(cls, OperandHolder):
-        kind: object = cls.operator_class
-        sign = "&" if kind is AND else "|"
-        return f"({_permission(cls.op1_class)} {sign} {_permission(cls.op2_class)})"
-    return str(getattr(cls, "__name__", cls))
 
 
 def _as_json(rows: Sequence[dict[str, Any]]) -> str:
