@@ -210,7 +210,13 @@ def forwarding_status(
         return logs.forwarding_status(wanted, limit=limit, now=timezone.now())
 
 
-@tool(destructive=True, permission_classes=[CanChange], queryset=ROOMS, scopes=[ROOMS_WRITE])
+@tool(
+    destructive=True,
+    confirm="Close room {invite_code} for good ({reason})?",
+    permission_classes=[CanChange],
+    queryset=ROOMS,
+    scopes=[ROOMS_WRITE],
+)
 def close_room(ctx: Context, invite_code: InviteCode, reason: Reason) -> closing.ClosedRoom:
     """Close a room for good: its running match is aborted and its players are sent out."""
     with told():
