@@ -48,6 +48,10 @@ class TokenSecretInline(admin.TabularInline):  # type: ignore[type-arg]  # no su
         return prefix(secret.lookup)
 
 
+def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
+    return forms.ModelForm if token.revoked_at else TokenForm
+
+
 @admin.register(Token)
 class TokenAdmin(TokenPages):
     """Issue, look at, rename, narrow, rotate and revoke tokens."""
@@ -86,8 +90,8 @@ class TokenAdmin(TokenPages):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        """Another form to issue than to change."""
-        kwargs["form"] = TokenForm if obj else NewTokenForm
+        """Another form to issue than to change; of a revoked token only the note is left."""
+        kwargs["form"] = NewTokenForm if obj is None else _form_of(obj)
         return super().get_form(request, obj, change=change, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -99,8 +103,11 @@ class TokenAdmin(TokenPages):
         return [(None, {"fields": changed}), (_("History"), {"fields": STORY})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """A token never changes hands."""
-        return ("user", *STORY) if obj else ()
+        """A token never changes hands, and a revoked one does nothing any more."""
+        if obj is None:
+            return ()
+        dead = ("name", *NARROWING, "expires_at") if obj.revoked_at else ()
+        return ("user", *dead, *STORY)
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         """A token that is not issued yet has no secrets."""

@@ -109,6 +109,23 @@ def test_who_rotates_after_another_is_told_and_changes_nothing(
     assert TokenSecret.objects.count() == 2
 
 
+def test_a_revoked_token_looks_dead_and_keeps_what_it_was(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, _ = issued
+    revoke(token)
+    page = boss_client.get(url("change", token.pk)).content.decode()
+    assert "This token is revoked" in page
+    assert 'name="note"' in page
+    assert not any(f'name="{field}' in page for field in ("name", "scopes", "tools", "expires_at"))
+    secrets = {"secrets-TOTAL_FORMS": "0", "secrets-INITIAL_FORMS": "0"}
+    changed = {"name": "alive", "scopes": ["rooms:write"], "note": "why", **secrets}
+    assert boss_client.post(url("change", token.pk), changed).status_code == 302
+    before = (token.name, token.scopes)
+    token.refresh_from_db()
+    assert (token.name, token.scopes, token.note) == (*before, "why")
+
+
 def test_a_revoked_token_offers_no_acts_and_refuses_them(
     boss_client: Client, issued: Issued
 ) -> None:
