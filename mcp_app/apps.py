@@ -15,7 +15,7 @@ class MCPAppConfig(AppConfig):
 
     def ready(self) -> None:
         """Refuse wrong settings, wire what listens, find the tools."""
-        from mcp_app import checks, conf  # models must be loaded first
+        from mcp_app import checks, conf, deployment  # noqa: F401 - models must be loaded first
         from mcp_app.integrations import values
         from mcp_app.transports import changes
         from mcp_app.work import promises

@@ -1,0 +1,107 @@
+"""`manage.py check --deploy`: each weakness is named, with what to write."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+from django.urls import include, path
+from rest_framework.permissions import AllowAny
+
+from mcp_app import MCPServer, deployment
+from mcp_app.catalog import registry
+
+SLASHED = "tests.hosts.test_deployment"
+urlpatterns = [path("mcp/", include("mcp_app.urls"))]
+
+
+def found(*ids: str) -> set[str]:
+    """Our deployment warnings, each with a hint."""
+    messages = run_checks(tags=[deployment.TAG], include_deployment_checks=True)
+    ours = [message for message in messages if (message.id or "").startswith("mcp_app.W10")]
+    assert all(message.hint for message in ours)
+    return {str(message.id).removeprefix("mcp_app.") for message in ours}
+
+
+@pytest.fixture(autouse=True)
+def sound(settings: Any) -> None:
+    """A deployment with nothing to say against it."""
+    settings.SECURE_SSL_REDIRECT = True
+    settings.DEBUG = False
+    settings.ALLOWED_HOSTS = ["shop.example"]
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache"}}
+
+
+def test_a_sound_deployment_is_not_warned() -> None:
+    assert found() == set()
+
+
+@pytest.mark.parametrize(
+    ("ours", "django", "warning"),
+    [
+        ({}, {"SECURE_SSL_REDIRECT": False}, "W101"),
+        ({}, {"DEBUG": True}, "W102"),
+        ({}, {"ALLOWED_HOSTS": ["shop.example", "*"]}, "W103"),
+        ({"CORS": True}, {}, "W104"),
+        ({"ALLOW_QUERY_TOKEN": True}, {}, "W105"),
+        ({}, {"ROOT_URLCONF": SLASHED}, "W106"),
+        ({}, {"CACHES": {"default": {"BACKEND": "x.locmem.LocMemCache"}}}, "W108"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_weakness_is_named(
+    settings: Any, ours: dict[str, Any], django: dict[str, Any], warning: str
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, **ours}
+    for name, value in django.items():
+        setattr(settings, name, value)
+    assert found() == {warning}
+
+
+@pytest.mark.parametrize(
+    ("ours", "django"),
+    [
+        ({}, {"SECURE_SSL_REDIRECT": False, "SECURE_PROXY_SSL_HEADER": ("X", "https")}),
+        ({"CORS": True, "ALLOWED_ORIGINS": ["https://app.example"]}, {}),
+        (
+            {"FAILED_AUTH_RATE": None},
+            {"CACHES": {"default": {"BACKEND": "x.locmem.LocMemCache"}}},
+        ),
+    ],
+    ids=["behind a proxy", "listed", "nothing counted"],
+)
+def test_what_is_meant_is_not_warned_of(
+    settings: Any, ours: dict[str, Any], django: dict[str, Any]
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, **ours}
+    for name, value in django.items():
+        setattr(settings, name, value)
+    assert found() == set()
+
+
+@pytest.fixture
+def open_server() -> Iterator[MCPServer]:
+    """A server whose tools anybody may call; one of them writes."""
+    server = MCPServer("open")
+
+    @server.tool(permission_classes=[AllowAny])
+    def write() -> str:
+        """Write."""
+        return "written"
+
+    @server.tool(permission_classes=[AllowAny], read_only=True)
+    def read() -> str:
+        """Read."""
+        return "read"
+
+    yield server
+    registry._servers.discard(server)
+
+
+def test_a_tool_that_anybody_may_write_with_is_named(settings: Any, open_server: Any) -> None:
+    others = set(deployment._written_by_anybody()) - {"write"}
+    assert "write" in set(deployment._written_by_anybody())
+    assert "read" not in others
+    assert found() == set()
+    settings.MCP_APP = {**settings.MCP_APP, "ALLOW_ANONYMOUS": True}
+    assert "W107" in found()
