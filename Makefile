@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c requirements/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-pure coverage check lint format types contracts django-checks package live interop conformance requirements clean
+.PHONY: help run test test-pure coverage check lint format types contracts django-checks package live interop conformance bench bench-peers requirements clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -65,16 +65,29 @@ interop: $(VENV)/dev.stamp ## other people's clients on live servers (needs Node
 conformance: $(VENV)/dev.stamp ## the official conformance suite (needs Node; PROCESSES=1)
 	$(BIN)/python -m tests.conformance.run --processes $(PROCESSES) $(ARGS)
 
+bench: .peers/bench/stamp ## what a call costs, beside the official SDK (ARGS="--only asgi-sqlite")
+	.peers/bench/bin/python -m bench $(ARGS)
+
+bench-peers: .peers/bench/stamp ## the same for other people's servers (needs npm)
+	.peers/bench/bin/python -m bench --suite peers $(ARGS)
+
 requirements: ## pin what resolves now
 	rm -rf $(VENV)-pins
 	$(PYTHON) -m venv $(VENV)-pins
-	$(VENV)-pins/bin/python -m pip install --quiet -r requirements/dev.txt
+	$(VENV)-pins/bin/python -m pip install --quiet -r requirements/dev.txt -r requirements/bench.txt
 	{ echo "# What resolved for Python 3.11, by \`make requirements\`: names and versions only."; \
 	  $(VENV)-pins/bin/python -m pip freeze --exclude pip --exclude setuptools; } > requirements/constraints.txt
 	rm -rf $(VENV)-pins
 
 clean: ## remove the environment and what tools left behind
 	rm -rf $(VENV) .peers .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
+
+.peers/bench/stamp: requirements/run.txt requirements/bench.txt requirements/constraints.txt
+	@echo "Installing requirements/bench.txt into .peers/bench"
+	@$(PYTHON) -m venv .peers/bench
+	@.peers/bench/bin/python -m pip --disable-pip-version-check install -qq \
+	  -c requirements/constraints.txt -r requirements/bench.txt
+	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "mcp_app needs Python 3.11 or newer; name one with PYTHON=…")'

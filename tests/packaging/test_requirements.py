@@ -29,7 +29,7 @@ def test_the_example_runs_with_what_the_package_declares() -> None:
     assert names(lines("run.txt")) == names(declared)
 
 
-@pytest.mark.parametrize("name", ["run.txt", "test.txt", "dev.txt"])
+@pytest.mark.parametrize("name", ["run.txt", "test.txt", "dev.txt", "bench.txt"])
 def test_what_is_required_is_pinned(name: str) -> None:
     assert names(lines(name)) <= names(lines("constraints.txt"))
 

@@ -1,0 +1,5 @@
+"""The endpoint at /mcp."""
+
+from django.urls import include, path
+
+urlpatterns = [path("mcp", include("mcp_app.urls"))]

@@ -1,0 +1,1 @@
+"""The bench measures what it says, and refuses what is wrong."""
