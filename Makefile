@@ -69,6 +69,7 @@ bench: .peers/bench/stamp ## what a call costs, beside the official SDK (ARGS="-
 	.peers/bench/bin/python -m bench $(ARGS)
 
 bench-peers: .peers/bench/stamp ## the same for other people's servers (needs npm)
+	-.peers/bench/bin/python -m bench.environments
 	.peers/bench/bin/python -m bench --suite peers $(ARGS)
 
 requirements: ## pin what resolves now

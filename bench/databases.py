@@ -6,9 +6,8 @@
 import contextlib
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
@@ -17,7 +16,6 @@ from bench import processes
 
 ADDRESS: Final = os.environ.get("BENCH_POSTGRESQL", "postgres://postgres@127.0.0.1:5432/postgres")
 SETTINGS: Final = "bench.servers.product.settings"
-_LIMIT: Final = 120  # seconds
 
 
 class Databases:
@@ -47,7 +45,7 @@ class Databases:
         state.mkdir()
         environment = _environment(state, self._address(kind))
         command = [sys.executable, "-m", "bench.servers.product.prepare"]
-        return environment, _output(command, environment)
+        return environment, processes.printed(command, environment)
 
     def _address(self, kind: str) -> str:
         return "" if kind == "sqlite" else self._closing.enter_context(scratch())
@@ -88,16 +86,3 @@ def _environment(state: Path, address: str) -> dict[str, str]:
         "BENCH_STATE": str(state),
         "BENCH_DATABASE": address,
     }
-
-
-def _output(command: list[str], environment: Mapping[str, str]) -> str:
-    done = subprocess.run(
-        command,
-        cwd=processes.ROOT,
-        env=os.environ | {"PYTHONPATH": str(processes.ROOT), **environment},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        timeout=_LIMIT,
-    )
-    return done.stdout.strip()

@@ -18,6 +18,7 @@ CORES: Final = sorted(os.sched_getaffinity(0))
 SERVER_CORE: Final = {CORES[0]}
 LOAD_CORE: Final = {CORES[-1]}
 _TICK: Final = 1 / os.sysconf("SC_CLK_TCK")
+_COMMAND: Final = 120.0  # seconds
 _START: Final = 60.0  # seconds until a server must listen
 _STOP: Final = 10.0  # seconds until one that was asked to stop is killed
 
@@ -75,6 +76,24 @@ def on_cores(cores: set[int]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+def printed(command: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Run a command to its end and return what it printed.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=_COMMAND,
+    )
+    return done.stdout.strip()
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from typing import Final
 from bench import load, processes
 from bench.databases import Databases
 from bench.load import Load
+from bench.processes import printed
 from bench.sessions import open_session
 from bench.targets import Server, Target
 from bench.wire import Request, request
@@ -72,8 +73,12 @@ class Running:
             own, token = self.databases.of(server.database)
             environment |= own
             headers["authorization"] = f"Bearer {token}"
-        if server.credentials:
-            headers["authorization"] = f"Bearer {server.credentials}"
+        if server.prepare:
+            state = self._folder / f"peer-{port}"
+            state.mkdir()
+            environment["BENCH_STATE"] = str(state)
+            token = printed(server.prepare, environment)
+            headers["authorization"] = f"Bearer {token}"
         command = [part.format(port=port) for part in server.command]
         log = self._folder / f"server-{port}.log"
         pid = self._closing.enter_context(

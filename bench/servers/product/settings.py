@@ -8,7 +8,7 @@ from pathlib import Path
 
 from project.environment import database
 
-SECRET_KEY = "of the bench alone, and nothing is signed with it elsewhere"  # noqa: S105
+SECRET_KEY = "of the bench alone, and nothing is signed with it elsewhere"
 ALLOWED_HOSTS = ["127.0.0.1"]
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -1,0 +1,1 @@
+"""A table of tokens, for peers that ask the project to look them up."""

@@ -1,0 +1,1 @@
+"""A table of notes, for the peer whose tools come from models."""
