@@ -7,8 +7,6 @@ and through Django's handler, beside a bare ASGI stream that only sends the same
 is what the process grew by from before the first of them, after a garbage collection, by stream.
 """
 
-# ruff: noqa: T201 - what it finds is printed
-
 import argparse
 import asyncio
 import gc
@@ -43,7 +41,7 @@ def serve(port: int, via: str, trace: bool) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
     from django.conf import settings
 
-    settings.MCP_APP.update(STREAM_LIMIT=10**6, SESSION_LIMIT=10**6)
+    settings.MCP_APP = {**settings.MCP_APP, "STREAM_LIMIT": 10**6, "SESSION_LIMIT": 10**6}
     import uvicorn
 
     from project.asgi import application, django_application

@@ -12,11 +12,11 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 HOST: Final = "127.0.0.1"
-POSTGRESQL = {"host": "127.0.0.1", "port": 5432, "user": "postgres"}
+POSTGRESQL: Final[Mapping[str, Any]] = {"host": "127.0.0.1", "port": 5432, "user": "postgres"}
 REDIS: Final = "redis://127.0.0.1:6379/0"
 _START: Final = 30.0  # seconds until a server must listen
 _STOP: Final = 10.0  # seconds until one that was asked to stop is killed
