@@ -24,6 +24,11 @@ MOST_WAITING: Final = 1000
 """Beyond it, events are not announced; they are stored all the same."""
 
 _REFUSED_CALLERS: Final = {Outcome.DENIED, Outcome.THROTTLED, Outcome.UNAUTHENTICATED}
+_TEXTS: Final = (
+    *("method", "tool", "error_text", "session_id", "token_lookup"),
+    *("client_name", "client_version", "protocol_version"),
+)
+"""What of a record a caller may have written as they liked."""
 _NEVER_CALLED: Final = {Outcome.STARTED, Outcome.UNKNOWN, Outcome.REFUSED}
 
 
@@ -85,14 +90,21 @@ def _announce(entry: Entry) -> None:
     event = entry.event
     signal = _signal(entry)
     if signal is not None:
-        # As the row has it: receivers get no secret either.
-        record = replace(entry.record, arguments=event.arguments, error_text=event.error_text)
-        signal.send_robust(CallRecord, record=record)
+        signal.send_robust(CallRecord, record=_as_its_row(entry))
     for hook in settings.ON_CALL:
         try:
             _callable(hook)(event)
         except Exception:
             logger.exception("MCP_APP['ON_CALL'] %r failed", hook)
+
+
+def _as_its_row(entry: Entry) -> CallRecord:
+    """The record with the row's texts: receivers get no secret either."""
+    record, event = entry.record, entry.event
+    texts = {name: getattr(event, name) for name in _TEXTS}
+    number = not isinstance(record.request_id, str)
+    request_id = record.request_id if number else event.request_id
+    return replace(record, arguments=event.arguments, request_id=request_id, **texts)
 
 
 def _callable(hook: Any) -> Callable[..., Any]:
