@@ -47,7 +47,6 @@ _MCPZ: Final = _peer("mcpz", "mcpz", wsgi=True, token=False)
 _MCPZ_TOKEN: Final = _peer("mcpz", "mcpz", wsgi=True, token=True)
 _STATELESS: Final = _peer("stateless", "stateless", wsgi=False, token=False)
 _MCP_SERVER: Final = _peer("mcp_server", "mcp-server", wsgi=True, token=False)
-_DRF_MCP: Final = _peer("drf_mcp", "drf-mcp", wsgi=True, token=False, path="/mcp/")
 
 
 def _called(name: str, title: str, server: Server, promise: str, question: Question) -> Target:
@@ -133,8 +132,7 @@ PEERS: Final[tuple[Target, ...]] = (
     *_lists("typescript", "official TypeScript server", _TYPESCRIPT, beside=2),
     *_lists("mcpz", "django-mcpz, gunicorn", _MCPZ, beside=1),
     *_lists("stateless", "django-stateless-mcp, uvicorn", _STATELESS, beside=1),
-    *_lists("mcp-server", "django-mcp-server, gunicorn", _MCP_SERVER, beside=1, version=LEGACY),
-    *_lists("drf-mcp", "djangorestframework-mcp-server, gunicorn", _DRF_MCP, beside=1),
+    *_lists("mcp-server", "django-mcp-server, gunicorn", _MCP_SERVER, beside=2, version=LEGACY),
     _beside("gunicorn-sqlite", "mcpz-token", 0.6),
     _beside("list-200", "mcpz-list-200", 1.0),
     _beside("list-1000", "mcpz-list-1000", 1.0),

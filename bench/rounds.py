@@ -81,9 +81,8 @@ class Running:
             headers["authorization"] = f"Bearer {token}"
         command = [part.format(port=port) for part in server.command]
         log = self._folder / f"server-{port}.log"
-        pid = self._closing.enter_context(
-            processes.running(command, port, environment, log, processes.SERVER_CORE)
-        )
+        cores = set(processes.CORES) if server.every_core else processes.SERVER_CORE
+        pid = self._closing.enter_context(processes.running(command, port, environment, log, cores))
         return pid, port, headers
 
 

@@ -20,7 +20,8 @@ class Server:
     """How a server is started. `{port}` in the command is the one to listen on.
 
     `database` is one of ours, which comes with a token. `prepare` is a command that makes what a
-    peer needs in the folder `BENCH_STATE`, and prints its token.
+    peer needs in the folder `BENCH_STATE`, and prints its token. One process has one core; what has
+    more is let onto every core.
     """
 
     command: tuple[str, ...]
@@ -28,6 +29,7 @@ class Server:
     database: Database = ""
     path: str = "/mcp"
     prepare: tuple[str, ...] = ()
+    every_core: bool = False
 
     def offering(self, tools: int) -> "Server":
         """The same server with that many further tools."""
@@ -89,10 +91,10 @@ _SDK_STREAMS: Final = replace(_SDK, environment={"BENCH_STREAMS": "1"})
 _SDK_SESSIONS: Final = replace(_SDK, environment={"BENCH_SESSIONS": "1"})
 _BARE: Final = Server(uvicorn("bench.servers.bare:app"))
 
-_DOOR: Final = "bench.servers.product.asgi:application"
+DOOR: Final = "bench.servers.product.asgi:application"
 _VIEW: Final = "bench.servers.product.asgi:view"
 _WSGI: Final = "bench.servers.product.wsgi:application"
-_DOOR_SQLITE: Final = Server(uvicorn(_DOOR), database="sqlite")
+_DOOR_SQLITE: Final = Server(uvicorn(DOOR), database="sqlite")
 
 SESSION: Final = Question(version=LEGACY, session=True)
 THREE_REPORTS: Final = Question(
@@ -184,8 +186,8 @@ BASELINES: Final = (
 )
 
 OURS: Final = (
-    *_databases("asgi", "ASGI door, uvicorn", uvicorn(_DOOR), (0.5, 0.6)),
-    *_databases("daphne", "ASGI door, daphne", daphne(_DOOR), (1.0, 1.0)),
+    *_databases("asgi", "ASGI door, uvicorn", uvicorn(DOOR), (0.5, 0.6)),
+    *_databases("daphne", "ASGI door, daphne", daphne(DOOR), (1.0, 1.0)),
     *_databases("gunicorn", "view, gunicorn threads", gunicorn(_WSGI), (1.2, 1.2)),
     *_databases("view", "view on ASGI, uvicorn", uvicorn(_VIEW), (2.0, 2.0)),
     Target(
