@@ -24,13 +24,16 @@ _CONNECTIONS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One figure: what it is of, how it reads, and whether it is within its goal."""
+    """One figure: what it is of, how it reads, and whether it is within its goal.
+
+    `reached` is None where the run was too short to tell.
+    """
 
     title: str
     value: float
     text: str
     goal: str
-    reached: bool
+    reached: bool | None
 
 
 def footprints(running: Running, patience: float) -> list[Fact]:
@@ -76,7 +79,7 @@ def endurance(running: Running, patience: float) -> list[Fact]:
             growth,
             f"+{100 * growth:.1f}% of {settled:.0f} MiB between call {SETTLED:,} and {done:,}",
             f"≤ 5% up to {CALLS:,}",
-            growth <= 0.05 and done >= CALLS,
+            (growth <= 0.05) if done >= CALLS or growth > 0.05 else None,
         )
     ]
 

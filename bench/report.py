@@ -55,7 +55,7 @@ def table(
 
 
 def _fact(fact: Fact) -> str:
-    verdict = "reached" if fact.reached else "missed"
+    verdict = {True: "reached", False: "missed", None: "not told by so short a run"}[fact.reached]
     return f"| {fact.title} | {fact.text} | {fact.goal}: {verdict} |"
 
 

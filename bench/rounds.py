@@ -123,7 +123,8 @@ class Bench:
         """One slice of the target alone."""
         target = self._targets[name]
         pids = processes.tree(self._running.start(target.server)[0])
-        behind = self._running.databases.processes() if target.server.database else []
+        asks_postgresql = target.server.database == "postgresql"
+        behind = self._running.databases.processes() if asks_postgresql else []
         before, database_before = processes.cpu(pids), processes.cpu(behind)
         done = self._slice(name, self._seconds)
         return Sample(
@@ -131,7 +132,8 @@ class Bench:
             units=done.answers * target.units,
             wall=done.wall,
             server_cpu=processes.cpu(pids) - before,
-            database_cpu=processes.cpu(behind) - database_before,
+            # One that ended meanwhile has no time any more.
+            database_cpu=max(processes.cpu(behind) - database_before, 0.0),
             load_cpu=done.cpu,
             latency=done.latency,
         )
