@@ -100,7 +100,7 @@ def test_a_short_run_compares_ours_with_the_official_sdk() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
 
