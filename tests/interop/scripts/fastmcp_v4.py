@@ -71,6 +71,7 @@ async def walk(client: Client) -> dict[str, Any]:
     reference = types.PromptReference(type="ref/prompt", name="cheer")
     seen["completed"] = (await client.complete(reference, {"name": "mood", "value": "g"})).values
     seen["heard"] = await (changes if MODE == "legacy" else subscription)(client)
+    await client.call_tool("promote", {"staff": True})
     seen["cancelled"] = await cancelled(client)
     return seen
 
@@ -79,7 +80,6 @@ async def change(client: Client) -> None:
     """What the others are to be told of."""
     await client.call_tool("touch", {"name": "a"})
     await client.call_tool("promote", {"staff": False})
-    await client.call_tool("promote", {"staff": True})
 
 
 async def changes(client: Client) -> list[str]:

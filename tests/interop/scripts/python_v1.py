@@ -80,6 +80,7 @@ async def walk(session: ClientSession) -> dict[str, Any]:
     completed = await session.complete(reference, {"name": "mood", "value": "g"})
     seen["completed"] = completed.completion.values
     seen["heard"] = await changes(session)
+    await session.call_tool("promote", {"staff": True})
     seen["cancelled"] = await cancelled(session)
     return seen
 
@@ -89,7 +90,6 @@ async def changes(session: ClientSession) -> list[str]:
     await session.subscribe_resource(AnyUrl(NOTE))
     await session.call_tool("touch", {"name": "a"})
     await session.call_tool("promote", {"staff": False})
-    await session.call_tool("promote", {"staff": True})
     kinds: set[str] = set()
     async with asyncio.timeout(20):
         while len(kinds) < 2:

@@ -69,8 +69,8 @@ seen.completed = completed.completion.values;
 await client.subscribeResource({ uri: NOTE });
 await call("touch", { name: "a" });
 await call("promote", { staff: false });
-await call("promote", { staff: true });
 await both;
+await call("promote", { staff: true });
 seen.heard = [...heard].sort();
 
 const controller = new AbortController();

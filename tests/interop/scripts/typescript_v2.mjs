@@ -73,8 +73,8 @@ const listening = isLegacy
   : await client.listen({ toolsListChanged: true, resourceSubscriptions: [NOTE] });
 await call("touch", { name: "a" });
 await call("promote", { staff: false });
-await call("promote", { staff: true });
 await both;
+await call("promote", { staff: true });
 seen.heard = [...heard].sort();
 await listening.close?.();
 
