@@ -99,7 +99,7 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
         """Hold a changed expiry to what the settings allow."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if "expires_at" in self.changed_data and "expires_at" in cleaned:
-            check_expiry(cleaned["expires_at"], timezone.now())
+            check_expiry(cleaned["expires_at"], timezone.now(), self.instance.created_at)
         return cleaned
 
 

@@ -161,7 +161,7 @@ class TokenAdmin(TokenPages):
     @admin.display(description=_("status and expiry"), ordering="expires_at")
     def worth(self, token: Token) -> Any:
         """What it is worth now, and until when."""
-        until = moment(token.expires_at, seconds=False) if token.expires_at else _("never expires")
+        until = moment(token.ends_at, seconds=False) if token.ends_at else _("never expires")
         return two_lines(self.status_badge(token), until)
 
     @admin.display(description=_("status"))

@@ -19,6 +19,7 @@ from mcp_app import signals
 from mcp_app.auth.hashing import NewSecret, Secret, generate
 from mcp_app.conf import settings
 from mcp_app.models import Token, TokenSecret
+from mcp_app.models.tokens import longest_life
 
 LONGEST_GRACE: Final = timedelta(days=3650)
 
@@ -208,13 +209,18 @@ def check_grace(grace: timedelta) -> None:
         raise ValidationError(_("A grace period is between 0 seconds and ten years."), code="grace")
 
 
-def check_expiry(expires_at: datetime | None, now: datetime) -> None:
-    """Raise `ValidationError` for an expiry that is past, or later than the settings allow."""
-    days = settings.TOKEN_MAX_DAYS
+def check_expiry(
+    expires_at: datetime | None, now: datetime, issued_at: datetime | None = None
+) -> None:
+    """Raise `ValidationError` for an expiry that is past, or later than the settings allow.
+
+    `issued_at` is when the token was issued, if that is not now.
+    """
+    longest = longest_life()
     if expires_at is not None and expires_at <= now:
         raise ValidationError({"expires_at": _("The expiry is in the past.")}, code="past")
-    if days is not None and (expires_at is None or expires_at > now + timedelta(days=days)):
-        message = _("A token expires within %(days)d days here.") % {"days": days}
+    if longest is not None and (expires_at is None or expires_at > (issued_at or now) + longest):
+        message = _("A token expires within %(days)d days here.") % {"days": longest.days}
         raise ValidationError({"expires_at": message}, code="too_late")
 
 
@@ -222,7 +228,7 @@ def check_rotatable(token: Token, now: datetime) -> None:
     """Raise `TokenRotationRefused` for a revoked or expired token."""
     if token.revoked_at is not None:
         raise TokenRotationRefused(RotationRefusal.REVOKED)
-    if token.expires_at is not None and token.expires_at <= now:
+    if token.ends_at is not None and token.ends_at <= now:
         raise TokenRotationRefused(RotationRefusal.EXPIRED)
 
 

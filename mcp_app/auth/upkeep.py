@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from django.db import router
 from django.db.models import F, Q, QuerySet
@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce, Least
 
 from mcp_app.conf import settings
 from mcp_app.models import Token, TokenSecret
+from mcp_app.models.tokens import longest_life, unexpired
 
 _AT_ONCE: Final = 500
 """Rows deleted in one transaction."""
@@ -44,26 +45,26 @@ class Due:
 
 def due(within: timedelta, now: datetime) -> Iterator[Due]:
     """The secrets that work now and are due, the soonest to end first."""
-    ends = Least(
-        Coalesce("valid_until", "token__expires_at"), Coalesce("token__expires_at", "valid_until")
-    )
-    secrets = _live(now).annotate(ends_at=ends).select_related("token", "token__user")
+    live: QuerySet[TokenSecret] = TokenSecret.objects.live(now)
+    secrets = live.annotate(ends_at=_ends_at()).select_related("token", "token__user")
     for secret in secrets.order_by(F("ends_at").asc(nulls_last=True), "pk").iterator(_AT_ONCE):
         reason = _reason(secret, within, now)
         if reason is not None:
             yield Due(secret.token, secret, reason, secret.ends_at)
 
 
-def _live(now: datetime) -> QuerySet[TokenSecret]:
-    unended = Q(valid_until__isnull=True) | Q(valid_until__gt=now)
-    unexpired = Q(token__expires_at__isnull=True) | Q(token__expires_at__gt=now)
-    owned = Q(token__revoked_at__isnull=True, token__user__is_active=True)
-    return TokenSecret.objects.filter(unended, unexpired, owned)
+def _ends_at() -> Least:
+    """The earliest of a secret's ends that there are."""
+    ends: list[Any] = [F("valid_until"), F("token__expires_at")]
+    longest = longest_life()
+    if longest is not None:
+        ends.append(F("token__created_at") + longest)
+    return Least(*(Coalesce(end, *(other for other in ends if other is not end)) for end in ends))
 
 
 def _reason(secret: TokenSecret, within: timedelta, now: datetime) -> DueReason | None:
     soon, token = now + within, secret.token
-    if token.expires_at is not None and token.expires_at <= soon:
+    if token.ends_at is not None and token.ends_at <= soon:
         return DueReason.EXPIRES
     if secret.valid_until is not None:
         return DueReason.GRACE if secret.valid_until <= soon and _is_used(secret) else None
@@ -95,7 +96,7 @@ def purge(before: datetime, *, dry_run: bool = False) -> Purged:
     Call events keep the names that they have.
     """
     database = router.db_for_write(Token)
-    dead = Q(revoked_at__lte=before) | Q(expires_at__lte=before)
+    dead = Q(revoked_at__lte=before) | ~unexpired(before)
     tokens = Token.objects.using(database).filter(dead)
     secrets = TokenSecret.objects.using(database).filter(valid_until__lte=before)
     secrets = secrets.exclude(token__in=tokens)

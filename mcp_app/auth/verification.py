@@ -90,7 +90,7 @@ def objection(secret: TokenSecret, now: datetime) -> Invalid | None:
         return Invalid.REVOKED
     if secret.valid_until is not None and now >= secret.valid_until:
         return Invalid.ROTATED
-    if token.expires_at is not None and now >= token.expires_at:
+    if token.ends_at is not None and now >= token.ends_at:
         return Invalid.EXPIRED
     return None if token.user.is_active else Invalid.INACTIVE
 

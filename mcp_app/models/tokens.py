@@ -16,6 +16,8 @@ from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 
 EXPIRING_WITHIN: Final = timedelta(days=7)
+_A_CENTURY: Final = 36_500
+"""In days: more than that is as good as for ever, and as a date it could not be written."""
 
 
 class TokenStatus(models.TextChoices):
@@ -25,6 +27,20 @@ class TokenStatus(models.TextChoices):
     EXPIRING = "expiring", _("Expiring soon")
     EXPIRED = "expired", _("Expired")
     REVOKED = "revoked", _("Revoked")
+
+
+def longest_life() -> timedelta | None:
+    """How old a token can get, whatever its own expiry: `MCP_APP["TOKEN_MAX_DAYS"]`."""
+    days: int | None = settings.TOKEN_MAX_DAYS
+    return None if days is None else timedelta(days=min(days, _A_CENTURY))
+
+
+def unexpired(now: datetime, path: str = "") -> models.Q:
+    """Tokens that do not end by themselves until after `now`; `path` leads to them: `token__`."""
+    never = models.Q((f"{path}expires_at__isnull", True))
+    found = never | models.Q((f"{path}expires_at__gt", now))
+    longest = longest_life()
+    return found if longest is None else found & models.Q((f"{path}created_at__gt", now - longest))
 
 
 def validate_scopes(value: object) -> None:
@@ -67,18 +83,22 @@ class TokenQuerySet(models.QuerySet["Token"]):
         """Only tokens of one `TokenStatus` value at `now`; an unknown status has none."""
         now = now or timezone.now()
         soon = now + EXPIRING_WITHIN
-        live = self.filter(revoked_at__isnull=True)
-        never = models.Q(expires_at__isnull=True)
+        unrevoked = self.filter(revoked_at__isnull=True)
         match status:
             case TokenStatus.REVOKED:
                 return self.filter(revoked_at__isnull=False)
             case TokenStatus.EXPIRED:
-                return live.filter(expires_at__lte=now)
+                return unrevoked.filter(~unexpired(now))
             case TokenStatus.EXPIRING:
-                return live.filter(expires_at__gt=now, expires_at__lte=soon)
+                return unrevoked.filter(unexpired(now), ~unexpired(soon))
             case TokenStatus.ACTIVE:
-                return live.filter(never | models.Q(expires_at__gt=soon))
+                return unrevoked.filter(unexpired(soon))
         return self.none()
+
+    def live(self, now: datetime | None = None) -> TokenQuerySet:
+        """Only tokens that admit a call at `now`, if one of their secrets does."""
+        unended = unexpired(now or timezone.now())
+        return self.filter(unended, revoked_at__isnull=True, user__is_active=True)
 
     def with_last_used(self) -> TokenQuerySet:
         """Annotate `last_used_at`, the latest use of any secret, in the same query."""
@@ -150,14 +170,32 @@ class Token(models.Model):
         """The public part of the secret in use, or nothing outside an authenticated request."""
         return self.secret_used.lookup if self.secret_used else ""
 
+    @property
+    def ends_at(self) -> datetime | None:
+        """When it ends by itself: at its expiry, or too old for the settings; None for never."""
+        longest = longest_life()
+        oldest = None if longest is None else self.created_at + longest
+        return min((end for end in (self.expires_at, oldest) if end is not None), default=None)
+
     def status(self, now: datetime | None = None) -> TokenStatus:
-        """The token's `TokenStatus` at `now`; it expires at the very instant `expires_at`."""
-        now = now or timezone.now()
+        """The token's `TokenStatus` at `now`; it expires at the very instant `ends_at`."""
+        now, ends_at = now or timezone.now(), self.ends_at
         if self.revoked_at is not None:
             return TokenStatus.REVOKED
-        if self.expires_at is None or self.expires_at > now + EXPIRING_WITHIN:
+        if ends_at is None or ends_at > now + EXPIRING_WITHIN:
             return TokenStatus.ACTIVE
-        return TokenStatus.EXPIRING if now < self.expires_at else TokenStatus.EXPIRED
+        return TokenStatus.EXPIRING if now < ends_at else TokenStatus.EXPIRED
+
+
+class TokenSecretQuerySet(models.QuerySet["TokenSecret"]):
+    """Secrets by whether they are good at a moment."""
+
+    def live(self, now: datetime | None = None) -> TokenSecretQuerySet:
+        """Only secrets that admit a call at `now`."""
+        now = now or timezone.now()
+        unended = models.Q(valid_until__isnull=True) | models.Q(valid_until__gt=now)
+        owned = models.Q(token__revoked_at__isnull=True, token__user__is_active=True)
+        return self.filter(unended, unexpired(now, "token__"), owned)
 
 
 class TokenSecret(models.Model):
@@ -173,6 +211,8 @@ class TokenSecret(models.Model):
     valid_until = models.DateTimeField(_("valid until"), null=True, blank=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
     last_used_ip = models.GenericIPAddressField(_("last used from"), null=True, blank=True)
+
+    objects = TokenSecretQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("secret")

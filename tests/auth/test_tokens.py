@@ -110,6 +110,41 @@ def test_the_settings_bound_the_life_of_a_token(
     issue(user=ana, name="laptop", expires_at=now + timedelta(days=30), now=now)
 
 
+def test_a_token_is_never_older_than_the_settings_allow(
+    ana: Any, now: datetime, settings: Any, django_assert_num_queries: Any
+) -> None:
+    """Issued before there was a bound, or given a later expiry past the forms (D-071, D-073)."""
+    token, old = issue(user=ana, name="for ever", now=now)
+    later, _ = issue(user=ana, name="later", expires_at=now + timedelta(days=90), now=now)
+    sooner, _ = issue(user=ana, name="sooner", expires_at=now + timedelta(days=10), now=now)
+    settings.MCP_APP = settings.MCP_APP | {"TOKEN_MAX_DAYS": 30}
+    end = now + timedelta(days=30)
+    new = rotate(token, grace=timedelta(days=3650), now=end - SECOND)
+    assert (refusal(old, end - SECOND), refusal(new, end - SECOND)) == (None, None)
+    with django_assert_num_queries(2):
+        assert (refusal(old, end), refusal(new, end)) == (Invalid.EXPIRED, Invalid.EXPIRED)
+    with pytest.raises(TokenRotationRefused) as refused:
+        rotate(token, grace=MINUTE, now=end)
+    assert refused.value.reason is RotationRefusal.EXPIRED
+    assert [one.ends_at for one in (token, later, sooner)] == [end, end, now + timedelta(days=10)]
+    for at, status in {
+        now: TokenStatus.ACTIVE,
+        end - timedelta(days=7): TokenStatus.EXPIRING,
+        end: TokenStatus.EXPIRED,
+    }.items():
+        assert token.status(at) is status
+        assert [s for s in TokenStatus if token in Token.objects.with_status(s, at)] == [status]
+
+
+@pytest.mark.parametrize("days", [10**6, 10**12])
+def test_a_bound_beyond_all_dates_bounds_nothing(
+    days: int, issued: Issued, now: datetime, settings: Any
+) -> None:
+    settings.MCP_APP = settings.MCP_APP | {"TOKEN_MAX_DAYS": days}
+    assert refusal(issued[1], now + timedelta(days=365)) is None
+    assert Token.objects.with_status("active", now).get() == issued[0]
+
+
 def test_a_token_carries_its_scopes_and_none_without_any(ana: Any, settings: Any) -> None:
     token, _ = issue(user=ana, name="one", scopes=["rooms:write", "rooms:write"])
     assert effective_scopes(token) == {"rooms:write"}

@@ -56,6 +56,25 @@ def test_an_old_secret_is_due_where_there_is_a_policy(
     assert found(later) == []
 
 
+def test_a_token_that_gets_too_old_for_the_settings_is_due_and_purged(
+    ana: Any, now: datetime, settings: Any
+) -> None:
+    issue(user=ana, name="for ever", now=now)
+    issue(user=ana, name="later", expires_at=now + 90 * DAY, now=now)
+    issue(user=ana, name="sooner", expires_at=now + 29 * DAY, now=now)
+    settings.MCP_APP = {**settings.MCP_APP, "TOKEN_MAX_DAYS": 30}
+    end = now + 30 * DAY
+    assert found(end - WEEK - timedelta(seconds=1)) == [("sooner", "expires", now + 29 * DAY)]
+    assert found(end - WEEK) == [
+        ("sooner", "expires", now + 29 * DAY),
+        ("for ever", "expires", end),
+        ("later", "expires", end),
+    ]
+    assert found(end) == []
+    assert purge(end - timedelta(seconds=1), dry_run=True) == Purged(tokens=1, secrets=0)
+    assert purge(end, dry_run=True) == Purged(tokens=3, secrets=0)
+
+
 def test_a_rotated_secret_is_due_where_somebody_still_uses_it(ana: Any, now: datetime) -> None:
     token, _ = issue(user=ana, name="rotated", now=now)
     rotate(token, grace=DAY, now=now + DAY)

@@ -189,6 +189,6 @@ def _line(token: Token) -> str:
             ",".join(token.scopes) or "-",
             _limits(token),
             f"used {used:%Y-%m-%d %H:%M}" if used else "never used",
-            f"expires {token.expires_at:%Y-%m-%d}" if token.expires_at else "never expires",
+            f"expires {token.ends_at:%Y-%m-%d}" if token.ends_at else "never expires",
         )
     )
