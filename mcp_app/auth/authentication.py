@@ -2,8 +2,6 @@
 
 import logging
 import re
-from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 from django.views.decorators.debug import sensitive_variables
@@ -11,7 +9,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, ParseError
 
 from mcp_app.address import client_address
-from mcp_app.auth.verification import CredentialsInvalid, Invalid, verify
+from mcp_app.auth.hashing import PREFIX
+from mcp_app.auth.verification import CredentialsInvalid, verify
 from mcp_app.conf import settings
 from mcp_app.models import Token
 
@@ -39,11 +38,12 @@ class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer mcp_…` (`2026-07-28 basic/authorization` Token Usage, RFC 6750).
 
     With `MCP_APP["ALLOW_QUERY_TOKEN"]`, which that specification forbids, also `?token=mcp_…`.
+    A header that holds no token of ours, such as a JWT, is left to the classes after this one.
     """
 
-    @sensitive_variables("sent")
+    @sensitive_variables("sent", "text")
     def authenticate(self, request: Any) -> tuple[Any, Token] | None:
-        """The user and the `Token`, with `secret_used` set; None without a bearer token.
+        """The user and the `Token`, with `secret_used` set; None where no token of ours was sent.
 
         Raises:
             BearerRefused: any credential that is not good now.
@@ -54,8 +54,11 @@ class TokenAuthentication(BaseAuthentication):
             return None
         if len(sent) > 1:
             raise ParseError("Send one token, in the Authorization header or in the address.")
+        text = sent[0]
+        if not (text.startswith(PREFIX) or _in_address(request)):
+            return None
         try:
-            verified = verify(sent[0](), address=client_address(request))
+            verified = verify(text, address=client_address(request))
         except CredentialsInvalid as cause:
             logger.info("Bearer token refused: %s (%s).", cause.reason, cause.lookup or "no prefix")
             raise BearerRefused(cause) from None
@@ -68,24 +71,19 @@ class TokenAuthentication(BaseAuthentication):
         return f'Bearer realm="{realm}"{error}'
 
 
-def _sent(request: Any) -> list[Callable[[], str]]:
-    """Each token that was sent, as what reads its text."""
-    header = _bearer(request)
-    sent: list[Callable[[], str]] = [] if header is None else [partial(_text, header)]
-    if settings.ALLOW_QUERY_TOKEN:
-        sent += [partial(str, value) for value in request.GET.getlist(QUERY_PARAMETER)]
-    return sent
+def _sent(request: Any) -> list[str]:
+    """The text of each token that was sent, ours or another's."""
+    bearer = _bearer(request)
+    return [*([] if bearer is None else [bearer]), *_in_address(request)]
+
+
+def _in_address(request: Any) -> list[str]:
+    """Tokens in the address, where nobody but us looks for one."""
+    return request.GET.getlist(QUERY_PARAMETER) if settings.ALLOW_QUERY_TOKEN else []
 
 
 def _bearer(request: Any) -> str | None:
-    header: str = request.META.get("HTTP_AUTHORIZATION", "")
-    scheme = header.lstrip()[:6]
-    rest = header.lstrip()[6:7]
-    return header if scheme.lower() == "bearer" and rest in ("", " ", "\t") else None
-
-
-def _text(header: str) -> str:
-    parts = header.split()
-    if len(parts) != 2:
-        raise CredentialsInvalid(Invalid.MALFORMED)
-    return parts[1]
+    """What follows the scheme, white space and all but around it; None for another scheme."""
+    header: str = request.META.get("HTTP_AUTHORIZATION", "").lstrip()
+    scheme, rest = header[:6], header[6:]
+    return rest.strip() if scheme.lower() == "bearer" and rest[:1] in ("", " ", "\t") else None

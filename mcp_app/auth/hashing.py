@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
+PREFIX: Final = "mcp_"
+"""What begins with it is meant to be one of our secrets, well formed or not."""
 LOOKUP_LENGTH: Final = 12
 RANDOM_LENGTH: Final = 33
 CHECKSUM_LENGTH: Final = 6
 
 SECRET: Final = re.compile(
-    rf"mcp_([0-9A-Za-z]{{{LOOKUP_LENGTH}}})_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}"
+    rf"{PREFIX}([0-9A-Za-z]{{{LOOKUP_LENGTH}}})_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}"
 )
 
 
@@ -54,7 +56,7 @@ class NewSecret:
 def generate(lookup: str | None = None) -> NewSecret:
     """Make a secret that nothing else can know; its prefix may have been chosen before."""
     lookup = lookup or new_lookup()
-    body = f"mcp_{lookup}_{_random(RANDOM_LENGTH)}"
+    body = f"{PREFIX}{lookup}_{_random(RANDOM_LENGTH)}"
     text = body + _checksum(body)
     return NewSecret(Secret(text), lookup, _digest(text))
 

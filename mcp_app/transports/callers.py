@@ -1,7 +1,7 @@
 """Who is calling: DRF authentication classes, asked in order, to one `Caller`."""
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.models import AnonymousUser
 from rest_framework.authentication import BaseAuthentication
@@ -21,12 +21,23 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
 from mcp_app.models import Token
-from mcp_app.protocol.errors import Forbidden, InvalidRequest, Throttled, Unauthenticated
+from mcp_app.protocol.errors import (
+    Forbidden,
+    InvalidRequest,
+    ProtocolError,
+    Throttled,
+    Unauthenticated,
+)
 from mcp_app.transports.incoming import Incoming
+
+_NOT_TAKEN: Final = "Invalid or expired token."
 
 
 def identify(incoming: Incoming, record: CallRecord) -> Caller:
     """The caller; `record` learns who it is, or why it is nobody.
+
+    A credential that no class takes is a bad one, also where callers without one are served:
+    nobody is let in as less than they said they were.
 
     Raises:
         Unauthenticated: a bad credential, or none where anonymous callers are not served.
@@ -42,12 +53,12 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
         pair = _ask(authenticator, authenticators, request, record)
         if pair is not None:
             return _recognised(authenticator, pair, address, record)
+    challenge = _challenge(authenticators, request)
+    if incoming.headers.get("authorization", "").strip():
+        raise _bad(_NOT_TAKEN, "no class takes it", challenge, record)
     if not settings.ALLOW_ANONYMOUS:
-        raise Unauthenticated(
-            "Authentication is required: send a bearer token.",
-            challenge=_challenge(authenticators, request),
-            reason="no credentials",
-        )
+        wanted = "Authentication is required: send a bearer token."
+        raise Unauthenticated(wanted, challenge=challenge, reason="no credentials")
     record.source = "anonymous"
     return Caller(AnonymousUser(), address=address)
 
@@ -65,16 +76,21 @@ def _ask(
         record.token = getattr(error, "token", None)
         record.user = getattr(record.token, "user", None)
         reason = str(getattr(error, "reason", "") or error.detail)
-        seconds = guesses.spend(record.address or "")
-        if seconds:
-            record.outcome, record.error_text = Outcome.UNAUTHENTICATED, reason
-            raise Throttled(math.ceil(seconds)) from error
         challenge = _challenge(authenticators, request)
-        raise Unauthenticated(str(error.detail), challenge=challenge, reason=reason) from error
+        raise _bad(str(error.detail), reason, challenge, record) from error
     except ParseError as error:
         raise InvalidRequest(str(error.detail)) from error
     except APIException as error:
         raise Forbidden(str(error.detail)) from error
+
+
+def _bad(message: str, reason: str, challenge: str, record: CallRecord) -> ProtocolError:
+    """The refusal of a bad credential, which spends its address's budget."""
+    seconds = guesses.spend(record.address or "")
+    if not seconds:
+        return Unauthenticated(message, challenge=challenge, reason=reason)
+    record.outcome, record.error_text = Outcome.UNAUTHENTICATED, reason
+    return Throttled(math.ceil(seconds))
 
 
 def _recognised(
@@ -97,9 +113,9 @@ def _recognised(
 
 
 def _challenge(authenticators: list[BaseAuthentication], request: Request) -> str:
-    """As in DRF, the first class words the challenge; a 401 never goes without one."""
-    first = authenticators[0].authenticate_header(request) if authenticators else None
-    return first or "Bearer"
+    """Worded by the first class that has words for it; a 401 never goes without one."""
+    worded = (authenticator.authenticate_header(request) for authenticator in authenticators)
+    return next(filter(None, worded), "Bearer")
 
 
 def scope_challenge(scopes: tuple[str, ...]) -> str:

@@ -38,22 +38,21 @@ def test_a_good_header_gives_user_and_token(scheme: str, issued: Issued, ana: An
     assert auth.secret_used == token.secrets.get()
 
 
-@pytest.mark.parametrize("header", [None, "", "Basic YW5hOmFuYQ==", "Token abc", "Bearerabc"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        *[None, "", "Basic YW5hOmFuYQ==", "Token abc", "Bearerabc", "Token mcp_x"],
+        *["Bearer", "Bearer ", "Bearer a b", "Bearer é", "Bearer eyJh.eyJz.c2ln", "Bearer MCP_x"],
+        "Bearer " + "a" * 9999,
+    ],
+)
 def test_another_header_is_left_to_other_classes(header: str | None) -> None:
     assert authenticate(header) is None
 
 
 @pytest.mark.parametrize(
     "header",
-    [
-        "Bearer",
-        "Bearer ",
-        "Bearer a b",
-        "Bearer mcp_x",
-        "Bearer é",
-        "Bearer \0",
-        "Bearer " + "a" * 9999,
-    ],
+    ["Bearer mcp_", "Bearer mcp_x", "Bearer mcp_\0", "Bearer mcp_a b", "Bearer mcp_" + "a" * 9999],
 )
 def test_a_malformed_header_is_refused(header: str) -> None:
     with pytest.raises(BearerRefused) as refused:
@@ -73,7 +72,7 @@ def test_every_refusal_reads_the_same(issued: Issued, caplog: pytest.LogCaptureF
     revoke(token)
     said = set()
     reasons = []
-    headers = [text, generate().secret.reveal(), generate(text[4:16]).secret.reveal(), "junk"]
+    headers = [text, generate().secret.reveal(), generate(text[4:16]).secret.reveal(), "mcp_junk"]
     with caplog.at_level(logging.INFO, "mcp_app.auth"):
         for value in headers:
             with pytest.raises(AuthenticationFailed) as refused:
@@ -83,7 +82,7 @@ def test_every_refusal_reads_the_same(issued: Issued, caplog: pytest.LogCaptureF
     assert said == {("Invalid or expired token.", 401)}
     assert reasons == [Invalid.REVOKED, Invalid.UNKNOWN, Invalid.MISMATCH, Invalid.MALFORMED]
     for value in headers:
-        assert value[17:] not in caplog.text or value == "junk"
+        assert value[17:] not in caplog.text or value == "mcp_junk"
 
 
 def test_a_refusal_names_the_token_only_to_the_genuine(issued: Issued) -> None:

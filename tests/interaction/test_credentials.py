@@ -1,0 +1,153 @@
+"""Every kind of credential, whoever else is let in: a bad one is never nobody's (D-071, D-079)."""
+
+from typing import Any
+
+import pytest
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+
+from mcp_app.auth.hashing import generate
+from mcp_app.auth.tokens import issue, revoke
+from mcp_app.models import CallEvent, Token
+from mcp_app.testing import Answer, MCPClient
+from tests.interaction.conftest import Counted, MakeClient
+
+OURS = "mcp_app.auth.authentication.TokenAuthentication"
+SESSION = "rest_framework.authentication.SessionAuthentication"
+JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ."
+
+
+class JsonWebTokens(BaseAuthentication):
+    """A product's own class, which knows one text and refuses other ones that look like it."""
+
+    def authenticate(self, request: Any) -> tuple[Any, Any] | None:
+        scheme, _, text = request.headers.get("authorization", "").partition(" ")
+        if scheme != "Bearer" or not text.startswith("eyJ"):
+            return None
+        if text != JWT:
+            raise AuthenticationFailed("Signature has expired.")
+        from django.contrib.auth import get_user_model
+
+        return get_user_model().objects.get(username="ada"), {"sub": "ada"}
+
+
+def revoked_token(user: Any) -> str:
+    token, secret = issue(user=user, name="revoked")
+    revoke(token)
+    return f"Bearer {secret.reveal()}"
+
+
+def mistyped_token(user: Any) -> str:
+    text = issue(user=user, name="mistyped")[1].reveal()
+    return f"Bearer {text[:-1]}{'0' if text[-1] != '0' else '1'}"
+
+
+def under_another_scheme(user: Any) -> str:
+    return f"Token {issue(user=user, name='scheme')[1].reveal()}"
+
+
+def with_more_behind_it(user: Any) -> str:
+    return f"Bearer {issue(user=user, name='more')[1].reveal()} x"
+
+
+def twice(user: Any) -> str:
+    text = issue(user=user, name="twice")[1].reveal()
+    return f"Bearer {text}, Bearer {text}"
+
+
+BAD = {
+    "revoked": revoked_token,
+    "mistyped": mistyped_token,
+    "unknown": lambda user: f"Bearer {generate().secret.reveal()}",
+    "ours by its beginning": lambda user: "Bearer mcp_x",
+    "with more behind it": with_more_behind_it,
+    "twice": twice,
+    "under another scheme": under_another_scheme,
+    "a bare scheme": lambda user: "Bearer",
+    "several words": lambda user: "Bearer a b",
+    "a JWT": lambda user: f"Bearer {JWT}",
+    "a token of DRF": lambda user: "Token 9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b",
+    "a password": lambda user: "Basic YWRhOmFkYQ==",
+    "a digest": lambda user: 'Digest username="ada"',
+    "no scheme": lambda user: "ada",
+}
+
+
+def refused(answer: Answer, *, bearer: bool = True) -> None:
+    """Whether it is a 401 that says no more than that."""
+    assert answer.status == 401
+    challenge = answer.headers["www-authenticate"]
+    assert challenge.startswith("Bearer")
+    assert ('error="invalid_token"' in challenge) is bearer
+    assert answer.error["message"] == "Invalid or expired token."
+
+
+@pytest.mark.parametrize("anonymous", [False, True], ids=["", "anonymous callers"])
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_credential_is_refused_and_never_anonymous(
+    make_client: MakeClient, user: Any, counted: Counted, settings: Any, kind: str, anonymous: bool
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "ALLOW_ANONYMOUS": anonymous}
+    header = BAD[kind](user)
+    client = make_client()
+    answer = client.call(counted.name, headers={"authorization": header})
+    refused(answer, bearer=header.startswith("Bearer"))
+    assert counted.runs == 0
+    event = CallEvent.objects.get()
+    assert event.outcome == "unauthenticated"
+    assert event.error_text
+    assert event.error_text not in answer.body.decode()
+    assert Token.objects.filter(secrets__last_used_at__isnull=False).count() == 0
+
+
+@pytest.mark.parametrize("blank", [None, "", " "], ids=["none", "empty", "blank"])
+def test_no_credential_is_anonymous_where_that_is_allowed(
+    make_client: MakeClient, settings: Any, blank: str | None
+) -> None:
+    client = make_client()
+    told = client.call("echo", {"text": "a"}, headers={"authorization": blank})
+    assert (told.status, "invalid_token" in told.headers["www-authenticate"]) == (401, False)
+    settings.MCP_APP = {**settings.MCP_APP, "ALLOW_ANONYMOUS": True}
+    listed = client.request("tools/list", headers={"authorization": blank})
+    assert listed.status == 200
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["ours first", "ours last"])
+def test_another_class_takes_the_bearers_that_are_not_ours(
+    make_client: MakeClient, user: Any, settings: Any, first: bool
+) -> None:
+    both = [OURS, f"{__name__}.JsonWebTokens"]
+    classes = both if first else both[::-1]
+    settings.MCP_APP = {**settings.MCP_APP, "AUTHENTICATION_CLASSES": classes}
+    client = make_client()
+    assert client.call("add", {"a": 1}).status == 200
+    answer = client.call("add", {"a": 1}, headers={"authorization": f"Bearer {JWT}"})
+    assert answer.status == 200
+    event = CallEvent.objects.latest("pk")
+    assert (event.source, event.username, event.token_id) == ("JsonWebTokens", "ada", None)
+    # The class that knows the form has the say on it, and what neither knows is nobody's.
+    stale = client.call("add", {"a": 1}, headers={"authorization": f"Bearer {JWT}x"})
+    assert (stale.status, stale.error["message"]) == (401, "Signature has expired.")
+    refused(client.call("add", {"a": 1}, headers={"authorization": "Bearer neither"}))
+
+
+def test_a_credential_that_no_class_takes_spends_the_budget_of_its_address(
+    make_client: MakeClient, settings: Any
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "FAILED_AUTH_RATE": "2/min", "ALLOW_ANONYMOUS": True}
+    client = make_client()
+    bad = {"authorization": f"Bearer {JWT}"}
+    statuses = [client.request("tools/list", headers=bad).status for _ in range(3)]
+    assert statuses == [401, 401, 429]
+    assert client.request("tools/list").status == 200
+
+
+def test_a_session_beside_a_bad_token_is_not_fallen_back_on(
+    make_client: MakeClient, user: Any, settings: Any, client: Any
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "AUTHENTICATION_CLASSES": [OURS, SESSION]}
+    client.force_login(user)
+    cookie = f"sessionid={client.cookies['sessionid'].value}"
+    mcp: MCPClient = make_client()
+    for header in ("Bearer mcp_x", revoked_token(user)):
+        refused(mcp.call("add", {"a": 1}, headers={"authorization": header, "cookie": cookie}))
