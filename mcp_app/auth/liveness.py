@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import Q
+from django.db import router
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from mcp_app.auth.tokens import narrowing
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.listening import Credential
-from mcp_app.models import Session, Token
+from mcp_app.models import Session, Token, TokenSecret
 
 Recall = Callable[[], Caller | None]
 """Makes a caller anew, with today's user, scopes and permissions; None where they are let in no
@@ -28,7 +30,7 @@ def recall(caller: Caller) -> Recall:
 
 
 def _holder(token_id: int, token_lookup: str, address: str) -> Caller | None:
-    token = _live_tokens().filter(pk=token_id).first()
+    token = _live_token(token_id, token_lookup)
     if token is None:
         return None
     return Caller(
@@ -41,46 +43,61 @@ def _holder(token_id: int, token_lookup: str, address: str) -> Caller | None:
     )
 
 
+def _live_token(token_id: int, token_lookup: str) -> Token | None:
+    """The token as it is now, if the secret that was used is good for one more request."""
+    tokens = _rows(Token).live().select_related("user").filter(pk=token_id)
+    if token_lookup:
+        secrets = _rows(TokenSecret).live().filter(lookup=token_lookup)
+        tokens = tokens.filter(pk__in=secrets.values("token"))
+    found: Token | None = tokens.first()
+    return found
+
+
 def _refreshed(caller: Caller) -> Caller | None:
     if caller.user.pk is None:
         return caller
-    user = get_user_model()._default_manager.filter(pk=caller.user.pk).first()
+    user = _rows(get_user_model()).filter(pk=caller.user.pk).first()
     return replace(caller, user=user) if user is not None and user.is_active else None
 
 
+def ends_at(token: Token) -> datetime | None:
+    """When the secret that a token came with ends by itself, as far as that is known now."""
+    valid_until = token.secret_used.valid_until if token.secret_used else None
+    return min((end for end in (token.ends_at, valid_until) if end is not None), default=None)
+
+
 def find_ended(credentials: Iterable[Credential]) -> set[Credential]:
-    """Those whose token, user or session is over, by one query for each of the three."""
+    """Those whose secret, token, user or session is over, by one query for each kind."""
     asked = list(credentials)
-    tokens = set(
-        _live_tokens().filter(pk__in=_some(c.token_id for c in asked)).values_list("pk", flat=True)
-    )
-    active = get_user_model()._default_manager.filter(is_active=True)
-    users = set(active.filter(pk__in=_some(c.user_id for c in asked)).values_list("pk", flat=True))
+    secrets = _of(_rows(TokenSecret).live(), "lookup", (c.token_lookup or None for c in asked))
+    bare = (c.token_id for c in asked if not c.token_lookup)
+    tokens = _of(_rows(Token).live(), "pk", bare)
+    active = _rows(get_user_model()).filter(is_active=True)
+    users = _of(active, "pk", (c.user_id for c in asked))
     idle = timezone.now() - settings.session_ttl
-    live = Session.objects.filter(ended_at__isnull=True, last_seen_at__gt=idle)
-    sessions = set(
-        live.filter(key__in=_some(c.session_id for c in asked)).values_list("key", flat=True)
-    )
+    open_ones = _rows(Session).filter(ended_at__isnull=True, last_seen_at__gt=idle)
+    sessions = _of(open_ones, "key", (c.session_id for c in asked))
     return {
         c
         for c in asked
-        if _is_over(c.token_id, tokens)
+        if _is_over(c.token_lookup or None, secrets)
+        or (not c.token_lookup and _is_over(c.token_id, tokens))
         or _is_over(c.user_id, users)
         or _is_over(c.session_id, sessions)
     }
 
 
-def _some(values: Iterable[Any]) -> list[Any]:
-    return list({value for value in values if value is not None})
+def _rows(model: Any) -> Any:
+    """All, from the database that is written to: a replica may not know of an end yet."""
+    return model._default_manager.using(router.db_for_write(model))
+
+
+def _of(rows: QuerySet[Any], name: str, values: Iterable[Any]) -> set[Any]:
+    """Those of the values that rows have; no query where there are none."""
+    wanted = {value for value in values if value is not None}
+    found = rows.order_by().filter(**{f"{name}__in": wanted})
+    return set(found.values_list(name, flat=True))
 
 
 def _is_over(value: Any, live: set[Any]) -> bool:
     return value is not None and value not in live
-
-
-def _live_tokens() -> Any:
-    now = timezone.now()
-    unexpired = Q(expires_at__isnull=True) | Q(expires_at__gt=now)
-    return Token.objects.filter(
-        unexpired, revoked_at__isnull=True, user__is_active=True
-    ).select_related("user")

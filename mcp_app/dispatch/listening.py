@@ -8,6 +8,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from mcp_app.catalog.definition import Declaration
@@ -41,11 +42,18 @@ class Interest:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """Whose stream it is, so that it ends with the credential."""
+    """Whose stream it is, so that it ends with the credential.
+
+    Attributes:
+        token_lookup: the public part of the secret that opened it; empty without one of ours.
+        ends_at: when that secret ends by itself, as far as it was known.
+    """
 
     user_id: Any
     token_id: int | None
     session_id: str | None
+    token_lookup: str = ""
+    ends_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""What changes a caller's lists, told on the bus: permissions, groups, tokens, declarations."""
+"""What changes a caller's lists, or ends their streams, told on the bus.
+
+Users, permissions, groups, tokens, declarations: what Django's signals tell of. What an `update()`
+changes in rows is seen by streams at their next keep-alive.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,10 +13,12 @@ from django.contrib.auth.models import Group
 from django.db import router, transaction
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
+from mcp_app import signals
 from mcp_app.catalog.registry import default_server
 from mcp_app.models import Token
 from mcp_app.transports.bus import bus
 from mcp_app.transports.live import LISTS_TOPIC, RESOURCES_TOPIC, user_topic
+from mcp_app.transports.watch import CREDENTIALS_TOPIC
 
 
 def lists_changed() -> None:
@@ -36,8 +42,11 @@ def connect() -> None:
     """Listen to what Django says of users, groups, permissions and tokens."""
     user = get_user_model()
     post_save.connect(_user_saved, sender=user, dispatch_uid="mcp_app.user")
+    post_delete.connect(_user_gone, sender=user, dispatch_uid="mcp_app.user_gone")
     post_save.connect(_token_saved, sender=Token, dispatch_uid="mcp_app.token")
     post_delete.connect(_token_saved, sender=Token, dispatch_uid="mcp_app.token_gone")
+    for ended in (signals.token_revoked, signals.token_rotated):
+        ended.connect(_token_ended, sender=Token, dispatch_uid="mcp_app.token_ended")
     for field in ("user_permissions", "groups"):
         relation = getattr(user, field, None)
         if relation is not None:
@@ -53,13 +62,27 @@ def _tell(topic: str, using: str, **message: str) -> None:
     transaction.on_commit(send, using=using, robust=True)
 
 
-def _user_saved(instance: Any, created: bool, using: str, **_: Any) -> None:
-    if not created:
+def _user_saved(
+    instance: Any, created: bool, using: str, update_fields: Any = None, **_: Any
+) -> None:
+    # Each login saves its own moment alone, which changes nothing for anybody.
+    if not created and set(update_fields or ()) != {"last_login"}:
         _tell(user_topic(instance.pk), using)
+        _tell(CREDENTIALS_TOPIC, using, user=str(instance.pk))
+
+
+def _user_gone(instance: Any, using: str, **_: Any) -> None:
+    _tell(CREDENTIALS_TOPIC, using, user=str(instance.pk))
 
 
 def _token_saved(instance: Token, using: str, **_: Any) -> None:
     _tell(user_topic(instance.user_id), using)
+    _tell(CREDENTIALS_TOPIC, using, user=str(instance.user_id))
+
+
+def _token_ended(token: Token, **_: Any) -> None:
+    """After the commit: an act on a token writes its rows without saving it."""
+    bus.publish(CREDENTIALS_TOPIC, {"user": str(token.user_id)})
 
 
 def _user_related(instance: Any, action: str, reverse: bool, using: str, **_: Any) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_app.access.checks import CallerAccess
-from mcp_app.auth.liveness import Recall, recall
+from mcp_app.auth.liveness import Recall, ends_at, recall
 from mcp_app.catalog.definition import Declaration
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.handlers import server_info
@@ -168,4 +168,6 @@ def credential_of(caller: Caller, session: SessionState | None) -> Credential:
         user_id=caller.user.pk,
         token_id=token.pk if token is not None else None,
         session_id=session.session_id if session is not None else None,
+        token_lookup=caller.token_lookup,
+        ends_at=ends_at(token) if token is not None else None,
     )

@@ -1,23 +1,30 @@
 """Looks after all open streams of a process: ends those whose credential or session is over.
 
-Once a keep-alive, with one query for all of them; and all at once when the process is to stop.
+As soon as the bus tells of a user of theirs, or one expires; once a keep-alive whatever is told,
+with one query for all of them; and all at once when the process is to stop.
 """
 
 import asyncio
 import logging
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final, Protocol
 
+from django.utils import timezone
+
 from mcp_app.auth.liveness import find_ended
 from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
+from mcp_app.transports.bus import LOST, Subscription, bus
 from mcp_app.work.lanes import READ
 
 logger: Final = logging.getLogger("mcp_app.streams")
+
+CREDENTIALS_TOPIC: Final = "credentials"
+"""Where it is told whose credentials may have ended."""
 
 
 class OpenStream(Protocol):
@@ -36,7 +43,11 @@ class StreamWatch:
     def __init__(self) -> None:
         self._streams: set[OpenStream] = set()
         self._task: asyncio.Task[None] | None = None
+        self._told = asyncio.Event()
+        self._subscription: Subscription | None = None
         self._of_user: Counter[Any] = Counter()
+        self._owners: Counter[str] = Counter()
+        """The users of all streams, as the bus names them."""
 
     def is_full_for(self, user_id: Any) -> bool:
         """Whether a user has as many streams open here as one may."""
@@ -54,27 +65,43 @@ class StreamWatch:
     def enter(self, stream: OpenStream, *, counts: bool = False) -> None:
         """Look after a stream until it leaves; `counts` towards its user's number."""
         self._streams.add(stream)
+        self._owners[str(stream.credential.user_id)] += 1
         if counts:
             self._of_user[stream.credential.user_id] += 1
         self._start()
+        if _seconds_to_end(stream) < settings.KEEP_ALIVE:
+            self._told.set()
 
     def leave(self, stream: OpenStream, *, counts: bool = False) -> None:
         """The stream is over."""
         self._streams.discard(stream)
+        _take(self._owners, str(stream.credential.user_id))
         if counts:
-            self._leave_user(stream.credential.user_id)
+            _take(self._of_user, stream.credential.user_id)
         self._rest()
-
-    def _leave_user(self, user_id: Any) -> None:
-        self._of_user[user_id] -= 1
-        if not self._of_user[user_id]:
-            del self._of_user[user_id]
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
         if self._task is None or self._task.done() or self._task.get_loop() is not loop:
+            self._told = asyncio.Event()
             self._task = loop.create_task(self._look_after())
+            self._hear(loop, self._told)
             _end_streams_on_shutdown()
+
+    def _hear(self, loop: asyncio.AbstractEventLoop, told: asyncio.Event) -> None:
+        """Look at once when the bus tells of somebody whose streams are open here."""
+
+        def listener(topic: str, message: Mapping[str, Any]) -> None:
+            if topic == LOST or message["user"] in self._owners:
+                loop.call_soon_threadsafe(told.set)
+
+        self._hear_no_more()
+        self._subscription = bus.subscribe(CREDENTIALS_TOPIC, listener=listener)
+
+    def _hear_no_more(self) -> None:
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
 
     def end_all(self) -> None:
         """End every stream, as at shutdown."""
@@ -86,14 +113,23 @@ class StreamWatch:
         if not self._streams and self._task is not None:
             self._task.cancel()
             self._task = None
+            self._hear_no_more()
 
     async def _look_after(self) -> None:
+        told = self._told
         while True:
-            await asyncio.sleep(settings.KEEP_ALIVE)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._patience()):
+                    await told.wait()
+            told.clear()
             try:
                 await self._end_what_is_over()
             except Exception:
                 logger.exception("Open streams could not be checked")
+
+    def _patience(self) -> float:
+        """Seconds until it is worth a look, if nothing is told before."""
+        return min(map(_seconds_to_end, self._streams), default=settings.KEEP_ALIVE)
 
     async def _end_what_is_over(self) -> None:
         credentials = list({stream.credential for stream in self._streams})
@@ -105,6 +141,19 @@ class StreamWatch:
 
 watch: Final = StreamWatch()
 """This process's."""
+
+
+def _take(counter: Counter[Any], key: Any) -> None:
+    counter[key] -= 1
+    if not counter[key]:
+        del counter[key]
+
+
+def _seconds_to_end(stream: OpenStream) -> float:
+    """Until its credential ends by itself; a keep-alive at most, and where that end has passed."""
+    ends_at, most = stream.credential.ends_at, float(settings.KEEP_ALIVE)
+    seconds = most if ends_at is None else (ends_at - timezone.now()).total_seconds()
+    return seconds if 0 < seconds < most else most
 
 
 def _end_streams_on_shutdown() -> None:

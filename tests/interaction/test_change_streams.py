@@ -1,19 +1,26 @@
 """Streams that stay open: subscriptions and a session's own stream (D-002, D-103)."""
 
+import asyncio
+import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.test.utils import override_settings
+from django.utils import timezone
 
-from mcp_app.auth.tokens import revoke
-from mcp_app.models import Token
+from mcp_app import Context
+from mcp_app.auth.tokens import revoke, rotate
+from mcp_app.models import Token, TokenSecret
 from mcp_app.notify import resource_updated
 from mcp_app.protocol.envelope import SUBSCRIPTION_KEY
 from mcp_app.testing import MCPClient
-from mcp_app.transports.watch import watch
+from mcp_app.transports.bus import bus
+from mcp_app.transports.live import user_topic
+from mcp_app.transports.watch import CREDENTIALS_TOPIC, watch
 from tests.interaction import wire
-from tests.interaction.conftest import MODERN, MakeToken
+from tests.interaction.conftest import MODERN, MakeToken, Serve
 from tests.interaction.tools import server
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -125,17 +132,152 @@ def test_streams_end_gracefully_when_the_process_is_to_stop(
     assert async_to_sync(scenario)().events[-1]["result"]["resultType"] == "complete"
 
 
-def test_a_revoked_token_ends_its_streams_within_a_keep_alive(
+def test_what_nobody_tells_of_ends_a_stream_within_a_keep_alive(
     application: Any, modern: MCPClient, settings: Any
 ) -> None:
     async def scenario() -> None:
         line = listen(application, modern, toolsListChanged=True)
         await line.until(lambda: line.events)
-        await sync_to_async(lambda: revoke(Token.objects.get()))()
+        await Token.objects.aupdate(revoked_at=timezone.now())
         await line.end()
 
     with override_settings(MCP_APP={**settings.MCP_APP, "KEEP_ALIVE": 0.2}):
         async_to_sync(scenario)()
+
+
+def revoke_it(token: Token) -> None:
+    revoke(token)
+
+
+def rotate_without_grace(token: Token) -> None:
+    rotate(token, grace=timedelta(0))
+
+
+def deactivate(token: Token) -> None:
+    token.user.is_active = False
+    token.user.save()
+
+
+def delete_user(token: Token) -> None:
+    token.user.delete()
+
+
+def delete_token(token: Token) -> None:
+    token.delete()
+
+
+def let_expire(token: Token) -> None:
+    token.expires_at = timezone.now()
+    token.save()
+
+
+OFF_SWITCHES = [
+    *[revoke_it, rotate_without_grace, deactivate, delete_user, delete_token, let_expire],
+]
+
+
+@pytest.mark.parametrize("switch", OFF_SWITCHES)
+def test_each_off_switch_ends_the_streams_of_its_credential_at_once(
+    application: Any, modern: MCPClient, make_token: MakeToken, staff: Any, switch: Any
+) -> None:
+    """The keep-alive is far longer than the test has patience."""
+    other = MCPClient(make_token(staff), version=MODERN, server=server)
+
+    async def scenario() -> None:
+        line = listen(application, modern, toolsListChanged=True)
+        going = listen(application, other, toolsListChanged=True)
+        await line.until(lambda: line.events)
+        await going.until(lambda: going.events)
+        await sync_to_async(lambda: switch(Token.objects.get(user__username="ada")))()
+        await line.end()
+        assert not going.task.done()
+        await going.hang_up()
+
+    async_to_sync(scenario)()
+
+
+@pytest.mark.parametrize("switch", [revoke_it, deactivate])
+def test_a_sessions_own_stream_ends_at_once_too(
+    application: Any, legacy: MCPClient, switch: Any
+) -> None:
+    async def scenario() -> None:
+        line = wire.send(application, legacy, None, method="GET")
+        await line.until(lambda: line.text)
+        await sync_to_async(lambda: switch(Token.objects.get()))()
+        await line.end()
+
+    async_to_sync(scenario)()
+
+
+def test_a_running_call_is_stopped_when_its_token_is_revoked(
+    application: Any, modern: MCPClient, serve: Serve
+) -> None:
+    stopped = threading.Event()
+
+    async def wait_for_nothing(ctx: Context) -> None:
+        ctx.report_progress(1)
+        try:
+            await asyncio.sleep(wire.PATIENCE)
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
+
+    name = serve(wait_for_nothing)
+
+    async def scenario() -> wire.Line:
+        line = wire.call(application, modern, name)
+        await line.until(lambda: line.events)
+        await sync_to_async(lambda: revoke(Token.objects.get()))()
+        await line.end()
+        return line
+
+    line = async_to_sync(scenario)()
+    assert [event["method"] for event in line.events] == ["notifications/progress"]
+    assert stopped.is_set()
+
+
+@pytest.mark.parametrize("clock", ["expiry", "grace"])
+def test_a_stream_ends_when_its_secret_does(
+    application: Any, modern: MCPClient, clock: str
+) -> None:
+    soon = timezone.now() + timedelta(seconds=1)
+    if clock == "expiry":
+        Token.objects.update(expires_at=soon)
+    else:
+        TokenSecret.objects.update(valid_until=soon)
+
+    async def scenario() -> None:
+        line = listen(application, modern, toolsListChanged=True)
+        await line.until(lambda: line.events)
+        await line.end()
+
+    async_to_sync(scenario)()
+    assert soon <= timezone.now()
+
+
+def test_a_rotation_with_a_grace_leaves_a_stream_open(application: Any, modern: MCPClient) -> None:
+    async def scenario() -> None:
+        line = listen(application, modern, toolsListChanged=True)
+        await line.until(lambda: line.events)
+        token = await Token.objects.aget()
+        await sync_to_async(lambda: rotate(token, grace=timedelta(hours=1)))()
+        await sync_to_async(token.save)()
+        resource = next(iter(server.resources))
+        await sync_to_async(resource_updated)(resource)
+        assert not line.task.done()
+        await line.hang_up()
+
+    async_to_sync(scenario)()
+
+
+def test_a_login_is_told_to_nobody(user: Any) -> None:
+    heard: list[Any] = []
+    told = lambda topic, message: heard.append(topic)  # noqa: E731 - a listener of one line
+    with bus.subscribe(CREDENTIALS_TOPIC, user_topic(user.pk), listener=told):
+        user.save(update_fields=["last_login"])
+        assert heard == []
+        user.save(update_fields=["is_active"])
+        assert sorted(heard) == sorted([CREDENTIALS_TOPIC, user_topic(user.pk)])
 
 
 def test_one_user_holds_no_more_streams_than_the_setting_says(
