@@ -26,7 +26,7 @@ class SignedStates:
         sealed = {
             **payload,
             "n": secrets.token_urlsafe(18),
-            "e": int(time.time() + settings.INPUT_TIMEOUT),
+            "e": time.time() + settings.INPUT_TIMEOUT,
         }
         return signing.dumps(sealed, salt=_SALT, compress=True)
 

@@ -13,7 +13,7 @@ import threading
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 """Seconds between two attempts to reach a layer that is away."""
 _PATIENCE: Final = 1.0
-"""Seconds, at most, that are waited for messages on their way."""
+"""Seconds, at most, that are waited for messages on their way, or to be reached by any."""
 _MOST_UNSENT: Final = 1000
 """Messages that may wait for a layer that hangs; more of them are not passed on."""
 
@@ -101,6 +101,18 @@ class EventBus:
                 if self._relay is None:
                     self._relay = Relay(self._deliver, self._deliver_loss)
 
+    async def hear(self) -> None:
+        """Begin to hear the other processes, and wait until they can be heard.
+
+        A request that is cancelled, answered or told of changes by way of another process must not
+        begin before. It waits once a process, and no longer than a layer that hangs is worth.
+        """
+        self.listen()
+        relay = self._relay
+        if relay is not None and not relay.joined.done():
+            await asyncio.wait({asyncio.wrap_future(relay.joined)}, timeout=_PATIENCE)
+            relay.let_in()
+
     def _forget_relay(self) -> None:
         """A forked child has none of its parent's threads."""
         self._relay = None
@@ -152,6 +164,8 @@ class Relay:
             self._layer.brpop_timeout = _IDLE_WAIT
         self._is_away = self._is_failing = False
         self._joined_at: float | None = None
+        self.joined: Future[None] = Future()
+        """Done once the other processes can be heard, or the layer was found to be away."""
         self._hearing = self._loop.create_task(self._hear())
         self._thread = threading.Thread(target=self._run, name="mcp_app-bus", daemon=True)
         self._thread.start()
@@ -215,6 +229,7 @@ class Relay:
 
     def _went_away(self, error: Exception) -> None:
         """Said once an outage."""
+        self.let_in()
         if not self._is_away:
             self._is_away = True
             logger.warning("The channel layer is away: %s", type(error).__name__)
@@ -226,11 +241,17 @@ class Relay:
             logger.warning("The channel layer is back.")
             self._deliver_loss()
 
+    def let_in(self) -> None:
+        """Let nobody wait for the layer any longer. From any thread."""
+        with suppress(InvalidStateError):
+            self.joined.set_result(None)
+
     async def _hear_for_a_while(self) -> None:
         layer = self._layer
         channel = await layer.new_channel(f"{GROUP}.")
         await layer.group_add(GROUP, channel)
         self._joined_at = self._loop.time()
+        self.let_in()
         self._came_back()
         with suppress(TimeoutError):
             async with asyncio.timeout(_RENEWAL):

@@ -70,7 +70,7 @@ class Conversation:
 
     async def answer(self) -> HttpReply | HttpStream:
         """The whole answer, or a stream once the call has something to tell before its end."""
-        bus.listen()
+        await bus.hear()
         work = asyncio.create_task(self._work())
         keep(work)
         notifications = self._notifications

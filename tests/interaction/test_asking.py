@@ -1,6 +1,7 @@
 """Calls that ask their client: by a retry in the modern era, on their stream in the older one."""
 
 import asyncio
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +97,7 @@ def test_a_state_expires(make_client: MakeClient, greet: str, settings: Any) -> 
     settings.MCP_APP = {**settings.MCP_APP, "INPUT_TIMEOUT": 0.01}
     client = make_client(MODERN, capabilities=ABLE)
     asked = client.call(greet).result
+    time.sleep(0.02)
     assert retry(client, greet, asked, name=ADA).error["code"] == -32602
     assert not SpentState.objects.exists()
 

@@ -1,5 +1,6 @@
 """What a product's hooks decide, and calls that need a person's agreement (D-028, D-064, D-089)."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,6 +125,8 @@ def test_an_agreement_is_good_for_its_own_call_once(
         client = make_client(MODERN, issue(user=user, name="b")[1].reveal(), capabilities=ABLE)
     elif fault == "arguments":
         arguments = {"order": "8"}
+    elif fault == "expired":
+        time.sleep(0.02)
     answer = retry(client, refund, asked, YES, **arguments)
     assert answer.error["code"] == -32602
     assert refund.runs == 0

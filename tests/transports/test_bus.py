@@ -1,13 +1,67 @@
 """The bus: at once within a process, through the channel layer between processes."""
 
+import asyncio
 import os
+import secrets
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import pytest
+from channels.layers import BaseChannelLayer, channel_layers
 
 from mcp_app.transports.bus import EventBus
+
+SLOW = 0.3
+"""Seconds that a layer of these tests takes to be joined."""
+
+
+class SlowLayer(BaseChannelLayer):  # type: ignore[misc]
+    """A layer that all buses of this process share, and that takes a while to join."""
+
+    members: ClassVar[dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Queue[Any]]]] = {}
+    delay = SLOW
+
+    async def new_channel(self, prefix: str) -> str:
+        return f"{prefix}{secrets.token_hex(4)}"
+
+    async def group_add(self, group: str, channel: str) -> None:
+        await asyncio.sleep(self.delay)
+        self.members[channel] = asyncio.get_running_loop(), asyncio.Queue()
+
+    async def group_discard(self, group: str, channel: str) -> None:
+        del self.members[channel]
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        for loop, queue in self.members.values():
+            loop.call_soon_threadsafe(queue.put_nowait, message)
+
+    async def receive(self, channel: str) -> dict[str, Any]:
+        return await self.members[channel][1].get()
+
+
+class LostLayer(SlowLayer):
+    """A layer that cannot be joined."""
+
+    async def group_add(self, group: str, channel: str) -> None:
+        raise ConnectionError
+
+
+class HungLayer(SlowLayer):
+    """A layer that never says anything."""
+
+    delay = 3600.0
+
+
+@pytest.fixture
+def layer(settings: Any, request: pytest.FixtureRequest) -> Iterator[None]:
+    """The test's own kind of layer."""
+    kind = f"{__name__}.{request.param.__name__}"
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": kind}}
+    channel_layers.backends.clear()
+    yield
+    channel_layers.backends.clear()
+    SlowLayer.members.clear()
 
 
 class Heard:
@@ -52,24 +106,37 @@ def test_a_listener_that_fails_keeps_nobody_else_from_hearing(
     assert "A listener on 'a' failed" in caplog.text
 
 
+@pytest.mark.parametrize("layer", [SlowLayer], indirect=True, ids=["slow"])
+async def test_who_waits_to_hear_misses_nothing_told_after(layer: None) -> None:
+    here, there, heard = EventBus(), EventBus(), Heard()
+    with here.subscribe("a", listener=heard):
+        await here.hear()
+        there.publish("a", {"n": 1})
+        assert await asyncio.to_thread(heard.waits_for, 1, 5)
+    assert heard.messages == [("a", {"n": 1})]
+
+
+@pytest.mark.parametrize("layer", [LostLayer, HungLayer], indirect=True, ids=["lost", "hung"])
+async def test_nobody_waits_long_or_twice_for_a_layer_that_is_away(layer: None) -> None:
+    bus = EventBus()
+    async with asyncio.timeout(5):
+        await bus.hear()
+    async with asyncio.timeout(0.5):
+        await bus.hear()
+
+
 @pytest.mark.skipif("REDIS_URL" not in os.environ, reason="needs a shared channel layer")
-def test_processes_hear_each_other_and_nobody_hears_twice() -> None:
+async def test_processes_hear_each_other_and_nobody_hears_twice() -> None:
     here, there = EventBus(), EventBus()
     near, far = Heard(), Heard()
-    here.listen()
-    there.listen()
+    await here.hear()
+    await there.hear()
     with here.subscribe("a", listener=near), there.subscribe("a", listener=far):
-        # A member joins when its thread gets to it: the first messages may come before.
-        for _ in range(100):
-            here.publish("a", {"n": 1})
-            if far.waits_for(1, 0.1):
-                break
-        assert far.messages[0] == ("a", {"n": 1})
-        published = len(near.messages)
-        assert all(message == ("a", {"n": 1}) for message in near.messages)
+        here.publish("a", {"n": 1})
+        assert await asyncio.to_thread(far.waits_for, 1, 5)
         there.publish("a", {"n": 2})
-        assert near.waits_for(published + 1, 5)
-        assert near.messages.count(("a", {"n": 2})) == 1
+        assert await asyncio.to_thread(near.waits_for, 2, 5)
+    assert near.messages == far.messages == [("a", {"n": 1}), ("a", {"n": 2})]
 
 
 @pytest.mark.skipif("REDIS_URL" not in os.environ, reason="needs a shared channel layer")
