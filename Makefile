@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c requirements/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-pure coverage check lint format types contracts django-checks package live interop conformance bench bench-peers requirements clean
+.PHONY: help run test test-pure coverage check lint format types contracts django-checks package live browser interop conformance bench bench-peers requirements clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -58,6 +58,9 @@ package: $(VENV)/dev.stamp ## build the wheel and look into it
 
 live: $(VENV)/dev.stamp ## our own servers as processes, killed in the middle of their work
 	$(BIN)/python -m pytest -m live $(ARGS)
+
+browser: $(VENV)/dev.stamp ## the admin's pages in Chromium (needs npm and Chromium; BROWSER_SHOTS=folder)
+	$(BIN)/python -m pytest -m browser $(ARGS)
 
 interop: $(VENV)/dev.stamp ## other people's clients on live servers (needs Node, PostgreSQL)
 	$(BIN)/python -m pytest -m interop $(ARGS)

@@ -1,0 +1,119 @@
+"""Pages of the admin beyond the models' own: where they hang, who may open them, how they look.
+
+They hang from a `ModelAdmin`, so they come along to whichever admin site registers it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.contrib.admin.sites import all_sites
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import path, reverse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page.
+
+    Attributes:
+        slug: its place under the model's address, and the end of its URL's name.
+        title: what links to it say.
+        about: what it answers, in one sentence.
+        view: takes the request of somebody who may open it.
+        permission: "view" asks `has_view_permission` of the admin, and so on.
+    """
+
+    slug: str
+    title: Any
+    about: Any
+    view: Callable[[HttpRequest], HttpResponseBase]
+    permission: str = "view"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A page that somebody may open."""
+
+    title: Any
+    about: Any
+    url: str
+    current: bool
+
+
+class PagesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
+    """A `ModelAdmin` with more pages: those that `pages()` names."""
+
+    class Media:
+        css: ClassVar = {"all": ["mcp_app/admin.css"]}
+
+    def pages(self) -> list[Page]:
+        """Override to add some: `[*super().pages(), Page(...)]`."""
+        return []
+
+    def get_urls(self) -> list[Any]:
+        """Each page beside the model's own."""
+        own = [
+            path(
+                f"{page.slug}/",
+                self.admin_site.admin_view(partial(self._open, page)),
+                name=f"{self.opts.app_label}_{self.opts.model_name}_{page.slug}",
+            )
+            for page in self.pages()
+        ]
+        return [*own, *super().get_urls()]
+
+    def may_open(self, request: HttpRequest, page: Page) -> bool:
+        """Whether the person has the page's permission."""
+        return bool(getattr(self, f"has_{page.permission}_permission")(request))
+
+    def page_url(self, slug: str) -> str:
+        """The address of a page on this admin site."""
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_{slug}"
+        return reverse(name, current_app=self.admin_site.name)
+
+    def page_response(
+        self, request: HttpRequest, template: str, title: Any, **context: Any
+    ) -> HttpResponse:
+        """A template that extends `admin/mcp_app/page.html`, filled."""
+        request.current_app = self.admin_site.name
+        everything = {
+            **self.admin_site.each_context(request),
+            "title": title,
+            "opts": self.opts,
+            "media": self.media,
+            **context,
+        }
+        return TemplateResponse(request, template, everything)
+
+    def _open(self, page: Page, request: HttpRequest) -> HttpResponseBase:
+        if not self.may_open(request, page):
+            raise PermissionDenied
+        return page.view(request)
+
+
+def links(request: HttpRequest) -> list[Link]:
+    """The pages of the admin site that answers `request`, for whoever asks."""
+    return [
+        _link(request, held, page)
+        for site in all_sites
+        if site.name == _site_name(request)
+        for held in site._registry.values()
+        if isinstance(held, PagesAdmin)
+        for page in held.pages()
+        if held.may_open(request, page)
+    ]
+
+
+def _site_name(request: Any) -> str:
+    match = request.resolver_match
+    return getattr(request, "current_app", "") or (match.namespace if match else "")
+
+
+def _link(request: HttpRequest, held: PagesAdmin, page: Page) -> Link:
+    url = held.page_url(page.slug)
+    return Link(page.title, page.about, url, current=request.path == url)

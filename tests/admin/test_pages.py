@@ -1,0 +1,80 @@
+"""Pages beside the models' own: linked where they may be opened; and rows as cards."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, override_settings
+from django.urls import path, reverse
+
+from mcp_app.admin.pages import Page, PagesAdmin
+from mcp_app.models import CallEvent
+from mcp_app.templatetags.mcp_app_admin import labelled
+
+
+class Backstage(PagesAdmin):
+    """An admin with one page more, for those who may delete."""
+
+    def pages(self) -> list[Page]:
+        view = self.echo
+        return [
+            Page(slug="echo", title="Echo", about="What?", view=view, permission="delete"),
+            *super().pages(),
+        ]
+
+    def echo(self, request: HttpRequest) -> HttpResponse:
+        return self.page_response(request, "admin/mcp_app/page.html", "An echo <b>")
+
+
+@pytest.fixture
+def backstage() -> Iterator[AdminSite]:
+    """An admin site that has the page."""
+    site = AdminSite(name="backstage")
+    site.register(CallEvent, Backstage)
+    with override_settings(ROOT_URLCONF=type("urls", (), {"urlpatterns": [path("", site.urls)]})):
+        yield site
+
+
+def text_of(client: Client, name: str) -> str:
+    response = client.get(reverse(f"backstage:{name}", args=[]))
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_page_is_linked_from_the_index_and_from_lists(
+    boss_client: Client, backstage: AdminSite
+) -> None:
+    address = reverse("backstage:mcp_app_callevent_echo")
+    index = boss_client.get(reverse("backstage:app_list", args=["mcp_app"])).content.decode()
+    assert f'<a href="{address}">Echo</a>' in index
+    assert "What?" in index
+    assert f'<a href="{address}">Echo</a>' in text_of(boss_client, "mcp_app_callevent_changelist")
+
+
+def test_a_page_says_where_it_stands(boss_client: Client, backstage: AdminSite) -> None:
+    text = text_of(boss_client, "mcp_app_callevent_echo")
+    assert 'aria-current="page">Echo</a>' in text
+    assert "&rsaquo; An echo &lt;b&gt;" in text
+    assert f'<a href="{reverse("backstage:app_list", args=["mcp_app"])}">' in text
+
+
+def test_a_page_takes_its_permission(
+    staff_client: Callable[..., Client], backstage: AdminSite
+) -> None:
+    client = staff_client("view_callevent")
+    address = reverse("backstage:mcp_app_callevent_echo")
+    assert client.get(address).status_code == 403
+    assert address not in text_of(client, "mcp_app_callevent_changelist")
+    assert staff_client("delete_callevent").get(address).status_code == 200
+    assert Client().get(address).status_code == 302
+
+
+def test_a_cell_says_the_name_of_its_column() -> None:
+    headers: list[dict[str, Any]] = [{"text": '<input type="checkbox">'}, {"text": 'a "name"'}]
+    cells = ['<td class="action-checkbox">x</td>', '<th class="field-a"><td></th>']
+    assert labelled(cells, headers) == [
+        cells[0],
+        '<th data-label="A &quot;name&quot;" class="field-a"><td></th>',
+    ]
