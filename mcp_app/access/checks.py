@@ -13,9 +13,10 @@ from rest_framework.throttling import BaseThrottle
 from mcp_app.access.throttling import SlidingWindowThrottle
 from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration, Tool
+from mcp_app.catalog.registry import MCPServer
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller, Cancellation, Context, Silence
-from mcp_app.dispatch.hooks import introduced, shown
+from mcp_app.dispatch.hooks import CANNOT_ASK, hidden, introduced
 from mcp_app.dispatch.inputs import InputUnavailable
 from mcp_app.protocol import envelope
 from mcp_app.protocol.errors import LimitsUnavailable
@@ -34,6 +35,7 @@ class CallerAccess:
     Args:
         caller: who asks.
         http_request: makes the Django request, once somebody needs it.
+        server: whose tools they are.
         route: how the request is answered, where there is one.
     """
 
@@ -41,14 +43,17 @@ class CallerAccess:
         self,
         caller: Caller,
         http_request: Callable[[], HttpRequest],
+        server: MCPServer,
         route: Route | None = None,
     ) -> None:
+        self._server = server
         self._route = route
         self._introduction: Mapping[str, Any] | None = None
         self._caller = caller
         self._http_request = http_request
         self._requests: dict[str, DeclaredRequest] = {}
         self._permitted: dict[Declaration, bool] = {}
+        self._hidden: Mapping[Any, str] = {}
 
     def permits(self, declared: Declaration) -> bool:
         """Whether every permission class of it admits the caller."""
@@ -59,14 +64,23 @@ class CallerAccess:
         return known
 
     def consider(self, declarations: Iterable[Declaration]) -> None:
-        """Ask the permission classes, and `MCP_APP["LIST_TOOLS"]` of all tools at once."""
+        """Ask the permission classes, and `MCP_APP["LIST_TOOLS"]` of all tools at once.
+
+        A hook is given the whole list for a call, too: what it does not list is not callable.
+        """
         asked = [declared for declared in declarations if declared not in self._permitted]
-        self._permitted |= {declared: self._ask(declared) for declared in asked}
         hooks = settings.list_tools
+        if hooks and any(isinstance(declared, Tool) for declared in asked):
+            asked = list(dict.fromkeys([*self._server.tools.values(), *asked]))
+        self._permitted |= {declared: self._ask(declared) for declared in asked}
         tools = [tool for tool in asked if isinstance(tool, Tool) and self._permitted[tool]]
         if hooks and tools:
-            left = shown(hooks, self._context(), tools)
-            self._permitted |= {tool: tool in left for tool in tools}
+            self._hidden = hidden(hooks, self._context(), tools)
+            self._permitted |= dict.fromkeys(self._hidden, False)
+
+    def hidden_by(self, declared: Declaration) -> str:
+        """The hook that leaves it out of the caller's list; empty where none does."""
+        return self._hidden.get(declared, "")
 
     def introduction(self) -> Mapping[str, Any]:
         """What `MCP_APP["SERVER_INFO"]` says to the caller; hooks that break say nothing."""
@@ -86,7 +100,7 @@ class CallerAccess:
             outlet=Silence(),
             cancellation=Cancellation(),
             correlation_id="",
-            inputs=InputUnavailable(),
+            inputs=InputUnavailable(CANNOT_ASK),
         )
 
     def retry_after(self, declared: Declaration) -> float | None:
@@ -135,7 +149,7 @@ class CallerAccess:
             return all(cls().has_permission(request, view) for cls in classes)
         except (APIException, Http404, PermissionDenied):
             return False
-        except Exception:
+        except BaseException:
             # A gate that breaks stays shut, and one broken gate hides nothing else.
             logger.exception("A permission class of %s %r failed", declared.noun, declared.key)
             return False

@@ -78,7 +78,9 @@ def _permits(cls: Any, declared: Declaration, access: CallerAccess) -> tuple[boo
 def _hooks(tool: Tool, access: CallerAccess) -> Iterator[Gate]:
     if settings.list_tools:
         shown = access.permits(tool)
-        yield Gate("hooks LIST_TOOLS", shown, "" if shown else "hidden, or not permitted above")
+        hook = access.hidden_by(tool)
+        why = f"hidden by {hook}" if hook else "not permitted above"
+        yield Gate("hooks LIST_TOOLS", shown, "" if shown else why)
 
 
 def _limits(tool: Tool, caller: Caller) -> Gate:

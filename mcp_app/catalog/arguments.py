@@ -56,6 +56,12 @@ class Arguments:
             frozenset(self.schema["properties"]) - self.disclosure.open
         )
         """The names of arguments that no log may hold, or not with all their parts."""
+        self.unshown: frozenset[str] = frozenset(
+            name
+            for name, sent in zip(fields, self.schema["properties"], strict=True)
+            if sent in self.sensitive
+        )
+        """The parameters of the function that take them."""
         self.headers: Mapping[tuple[str, ...], str] = MappingProxyType(
             mirrored(self.schema, self.sensitive)
         )

@@ -38,6 +38,10 @@ class Question(Protocol[Answer_co]):
         """The capability that the client would have to declare; empty where it does."""
         ...
 
+    def shown(self) -> Any:
+        """What a person sees of it, as JSON: an answer is good for these words and no others."""
+        ...
+
     def read(self, value: Any) -> Answer_co:
         """The answer in a result object.
 
@@ -94,6 +98,10 @@ class Elicit(Generic[Form]):
         """`elicitation: {}` means forms; so does `form` beside `url`."""
         return _forms_missing(capabilities)
 
+    def shown(self) -> Any:
+        """The message and the form."""
+        return [str(self.message), self._schema]
+
     def read(self, value: Any) -> Elicited[Form]:
         """The action and, where accepted, the validated form."""
         action, content = _action(value)
@@ -134,6 +142,10 @@ class Confirmation:
         """As a form."""
         return _forms_missing(capabilities)
 
+    def shown(self) -> Any:
+        """The message."""
+        return str(self.message)
+
     def read(self, value: Any) -> bool:
         """Whether the user agreed."""
         return _action(value)[0] == "accept"
@@ -158,6 +170,10 @@ class ElicitUrl:
         declared = capabilities.get("elicitation")
         shown = isinstance(declared, Mapping) and "url" in declared
         return {} if shown else {"elicitation": {"url": {}}}
+
+    def shown(self) -> Any:
+        """The message alone: an address may be made anew for each attempt."""
+        return str(self.message)
 
     def read(self, value: Any) -> Elicited[None]:
         """Whether the user agreed to open it; what they did there is not told."""
@@ -216,6 +232,10 @@ class Sample:
         """`sampling`."""
         return {} if "sampling" in capabilities else {"sampling": {}}
 
+    def shown(self) -> Any:
+        """Nothing that binds: it is a model that answers, and a prompt may tell the time."""
+        return None
+
     def read(self, value: Any) -> Sampled:
         """The message."""
         if not isinstance(value, Mapping) or "content" not in value or "role" not in value:
@@ -249,6 +269,10 @@ class ListRoots:
     def missing(self, capabilities: Mapping[str, Any]) -> dict[str, Any]:
         """`roots`."""
         return {} if "roots" in capabilities else {"roots": {}}
+
+    def shown(self) -> Any:
+        """Nothing."""
+        return None
 
     def read(self, value: Any) -> tuple[Root, ...]:
         """The roots."""

@@ -5,7 +5,7 @@ Visible, in scope, within limits, well addressed; then the arguments are bound, 
 
 import math
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.catalog.errors import ArgumentsInvalid
@@ -14,8 +14,8 @@ from mcp_app.catalog.registry import MCPServer
 from mcp_app.catalog.resources import Readable
 from mcp_app.dispatch.calls import Call, Manner
 from mcp_app.dispatch.context import Context
-from mcp_app.dispatch.hooks import Confirm, Deny, Verdict, judged
-from mcp_app.dispatch.inputs import Binding
+from mcp_app.dispatch.hooks import CANNOT_ASK, Confirm, Deny, judged
+from mcp_app.dispatch.inputs import Binding, Inputs, InputUnavailable
 from mcp_app.dispatch.interfaces import Decision, Outcome
 from mcp_app.dispatch.manners import CALLING, PROMPTING, READING
 from mcp_app.dispatch.services import Inbound, Services
@@ -31,6 +31,7 @@ from mcp_app.protocol.errors import (
 )
 
 Declared = TypeVar("Declared", bound=Declaration)
+_NOT_PERMITTED: Final = "permission classes refused"
 
 
 def call_tool(inbound: Inbound, services: Services) -> Call:
@@ -55,8 +56,22 @@ def call_tool(inbound: Inbound, services: Services) -> Call:
     except ArgumentsInvalid as error:
         return Call(tool, {}, inbound, CALLING, refusal=str(error))
     call = call_of(tool, bound, inbound, services, CALLING)
-    call.verdict = _judge(call, tool, services)
+    judge(call, services)
     return call
+
+
+def judge(call: Call, services: Services) -> None:
+    """Ask the product's hooks about a call whose arguments fit; again, where it has waited."""
+    tool, record = call.target, call.inbound.record
+    assert isinstance(tool, Tool), "hooks judge tools"
+    arguments = {k: v for k, v in call.arguments.items() if k != tool.arguments.context_name}
+    # A hook decides here and now: it has no question of its own to wait for.
+    context = _context(tool, call.inbound, InputUnavailable(CANNOT_ASK))
+    call.verdict, denied_by = judged(services.config.before_call, context, tool, arguments)
+    if isinstance(call.verdict, Confirm):
+        record.decision = Decision.CONFIRM
+    elif isinstance(call.verdict, Deny):
+        record.decision, record.error_class = Decision.DENY, denied_by
 
 
 def read_resource(inbound: Inbound, services: Services) -> Call:
@@ -140,7 +155,9 @@ def _visible(found: Declared | None, inbound: Inbound, unknown: ProtocolError) -
     if found is not None:
         # Such a caller may guess at names; what the arguments hold is only known to the target.
         _note(found, inbound)
-        record.error_text = "permission classes refused"
+        record.error_class = inbound.access.hidden_by(found)
+        told = f"hidden by {record.error_class}" if record.error_class else _NOT_PERMITTED
+        record.error_text = told
     raise unknown
 
 
@@ -190,19 +207,6 @@ def _check_capabilities(declared: Declaration, inbound: Inbound) -> None:
         raise inbound.route.dialect.undeclared(missing)
 
 
-def _judge(call: Call, tool: Tool, services: Services) -> Verdict:
-    """What the product's hooks say to a call whose arguments fit."""
-    context_name, record = tool.arguments.context_name, call.inbound.record
-    arguments = {name: value for name, value in call.arguments.items() if name != context_name}
-    assert call.context is not None, "a call that may run has a context"
-    verdict = judged(services.config.before_call, call.context, tool, arguments)
-    if isinstance(verdict, Confirm):
-        record.decision = Decision.CONFIRM
-    elif isinstance(verdict, Deny):
-        record.decision, record.error_class = Decision.DENY, "BeforeCall"
-    return verdict
-
-
 # --- arguments -------------------------------------------------------------------------------
 
 
@@ -220,13 +224,13 @@ def call_of(
 ) -> Call:
     inbound.inputs.prepare(_binding(declared, inbound))
     limit = declared.timeout if declared.timeout is not None else services.config.TOOL_TIMEOUT
-    context = _context(declared, inbound)
+    context = _context(declared, inbound, inbound.inputs)
     if declared.arguments.context_name is not None:
         bound[declared.arguments.context_name] = context
     return Call(declared, bound, inbound, manner, time_limit=limit, context=context)
 
 
-def _context(declared: Declaration, inbound: Inbound) -> Context:
+def _context(declared: Declaration, inbound: Inbound, inputs: Inputs) -> Context:
     return Context(
         caller=inbound.caller,
         tool_name=declared.name,
@@ -236,7 +240,7 @@ def _context(declared: Declaration, inbound: Inbound) -> Context:
         outlet=inbound.outlet,
         cancellation=inbound.cancellation,
         correlation_id=inbound.record.correlation_id,
-        inputs=inbound.inputs,
+        inputs=inputs,
     )
 
 

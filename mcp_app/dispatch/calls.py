@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_app.catalog.definition import Declaration, Kind
-from mcp_app.catalog.errors import ToolError
-from mcp_app.catalog.inputs import CONFIRMATION, Confirmation
+from mcp_app.catalog.errors import OutputInvalid, ToolError, Unencodable
 from mcp_app.catalog.progress import Progress
 from mcp_app.dispatch.context import Cancelled, Context, TimeLimitReached
 from mcp_app.dispatch.hooks import ALLOWED, Confirm, Deny, NotConfirmed, Verdict
@@ -49,6 +48,8 @@ class Call:
     """Why the arguments do not fit: the call ends without running the function."""
     verdict: Verdict = ALLOWED
     """What the product's hooks said."""
+    agreed_to: str | None = None
+    """The question that a person has agreed to."""
     time_limit: float | None = None
     """Seconds."""
     context: Context | None = None
@@ -60,6 +61,12 @@ class Call:
     def runs(self) -> bool:
         """Whether the function is to run; otherwise the call only has to be told."""
         return self.refusal is None and not isinstance(self.verdict, Deny)
+
+    @property
+    def awaits_agreement(self) -> bool:
+        """Whether a person is to be asked, in words that they have not agreed to yet."""
+        verdict = self.verdict
+        return isinstance(verdict, Confirm) and verdict.message != self.agreed_to
 
     def claim(self) -> bool:
         """Whether the end of the run is the answer; its time limit may have answered before."""
@@ -89,7 +96,6 @@ def run(call: Call, services: Services) -> Ran:
     _start_clock(call)
     try:
         call.inbound.cancellation.check()
-        _ask_for_confirmation(call)
         with services.promise(call.target), services.transaction(call.target):
             value = call.target.function(**call.arguments)
             if call.target.kind is Kind.GENERATOR:
@@ -112,7 +118,6 @@ async def arun(call: Call, services: Services) -> Ran:
         with services.promise(call.target):
             async with asyncio.timeout(call.time_limit) as clock:
                 call.inbound.cancellation.clock = clock
-                await _aask_for_confirmation(call)
                 return Ran(await _result_of(call))
     except TimeoutError as error:
         overdue = call.inbound.cancellation.overdue
@@ -123,49 +128,6 @@ async def arun(call: Call, services: Services) -> Ran:
         return Ran(error=error)
     except BaseException as error:
         return Ran(error=error)
-
-
-def _ask_for_confirmation(call: Call) -> None:
-    """Hold the call until a person has agreed to it.
-
-    Raises:
-        InputRequired: the call is to be made again with their answer.
-        NotConfirmed: nobody agreed, or could be asked.
-        MissingCapability: the client is to say first that its user can be asked.
-    """
-    confirm = call.verdict
-    if isinstance(confirm, Confirm):
-        try:
-            answers = call.inbound.inputs.ask(_questions(confirm))
-        except (CannotAsk, MissingCapability) as error:
-            raise _unasked(confirm, error) from error
-        _check_agreed(confirm, answers)
-
-
-async def _aask_for_confirmation(call: Call) -> None:
-    """The same from async code."""
-    confirm = call.verdict
-    if isinstance(confirm, Confirm):
-        try:
-            answers = await call.inbound.inputs.aask(_questions(confirm))
-        except (CannotAsk, MissingCapability) as error:
-            raise _unasked(confirm, error) from error
-        _check_agreed(confirm, answers)
-
-
-def _questions(confirm: Confirm) -> dict[str, Confirmation]:
-    return {CONFIRMATION: Confirmation(confirm.message)}
-
-
-def _unasked(confirm: Confirm, error: CannotAsk | MissingCapability) -> Exception:
-    if isinstance(error, MissingCapability) and confirm.fallback is None:
-        return error
-    return NotConfirmed(confirm, str(error))
-
-
-def _check_agreed(confirm: Confirm, answers: Mapping[str, Any]) -> None:
-    if not answers[CONFIRMATION]:
-        raise NotConfirmed(confirm, "the user declined.")
 
 
 async def _result_of(call: Call) -> Any:
@@ -259,7 +221,13 @@ def _denied(call: Call, message: str, instead: Any) -> dict[str, Any]:
     record.outcome, record.error_text = Outcome.DENIED, message
     if instead is None:
         return call.manner.fail(call, message, None)
-    return call.manner.read(call, instead)
+    try:
+        return call.manner.read(call, instead)
+    except (OutputInvalid, Unencodable):
+        # What the output schema promises is not promised of an error.
+        if not isinstance(instead, str):
+            logger.exception("What was to be told instead of %r does not fit it", call.target.key)
+        return call.manner.fail(call, instead if isinstance(instead, str) else message, None)
 
 
 def tell_too_large(call: Call, size: int, limit: int) -> dict[str, Any]:

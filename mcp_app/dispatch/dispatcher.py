@@ -1,4 +1,4 @@
-"""One message in, one reply out, in three synchronous parts: `prepare`, `run`, `finish`.
+"""One message in, one reply out, in synchronous parts: `prepare`, `agree`, `run`, `finish`.
 
 A transport calls them in a row, or puts an event loop between them; this module knows neither
 threads nor sockets.
@@ -6,14 +6,15 @@ threads nor sockets.
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.resources import Readable
-from mcp_app.dispatch import calls
-from mcp_app.dispatch.admission import target_of
+from mcp_app.dispatch import calls, confirmation
+from mcp_app.dispatch.admission import judge, target_of
 from mcp_app.dispatch.calls import Call, Ran
 from mcp_app.dispatch.handlers import HANDLERS, Answer, features, server_info
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
@@ -31,6 +32,9 @@ from mcp_app.protocol.messages import RequestId
 from mcp_app.protocol.route import Caching, Route
 
 logger: Final = logging.getLogger("mcp_app.dispatch")
+
+Hop = Callable[[Callable[[], None]], Awaitable[Any]]
+"""Runs sync code where it may ask the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,31 @@ class Dispatcher:
             return self._complete(inbound, answer)
         except ProtocolError as error:
             return self.refuse(inbound, error)
-        except Exception:
+        except BaseException:
+            # A product's classes and hooks may raise anything, and no call gets past one by that.
             return self.break_off(inbound)
+
+    def agree(self, call: Call) -> Ran | None:
+        """Have a person agree, where that is called for. What ends the call, if it does."""
+        for _ in range(confirmation.ROUNDS):
+            if not call.awaits_agreement:
+                return None
+            ended = confirmation.ask(call)
+            if ended is not None or not call.inbound.inputs.waits:
+                return ended
+            judge(call, self.services)
+        return confirmation.given_up(call)
+
+    async def aagree(self, call: Call, hop: Hop) -> Ran | None:
+        """`agree` on an event loop: people are waited for there, and hooks asked through `hop`."""
+        for _ in range(confirmation.ROUNDS):
+            if not call.awaits_agreement:
+                return None
+            ended = await confirmation.aask(call)
+            if ended is not None or not call.inbound.inputs.waits:
+                return ended
+            await hop(partial(judge, call, self.services))
+        return confirmation.given_up(call)
 
     def run(self, call: Call) -> Ran:
         """Run a sync function here and now. Never raises."""
@@ -147,23 +174,30 @@ class Dispatcher:
         method = methods.METHODS[inbound.request.method]
         if not method.cacheable or inbound.record.outcome == Outcome.ASKED:
             return None
+        # Every result names the server.
+        alike = not self.services.config.server_info_hooks
         if call is not None:
-            return _caching_of(call)
+            return _caching_of(call, alike)
         server = self.services.server
         kinds = server.kinds() if method.feature is None else (method.feature,)
+        if "tools" in kinds:
+            alike = alike and not self.services.config.list_tools
         listed = (declared for kind in kinds for declared in server.listed(kind))
-        shared = all(map(inbound.access.is_public, listed))
+        shared = alike and all(map(inbound.access.is_public, listed))
         ttl = int(self.services.config.LIST_TTL_MS)
         return Caching(ttl, "public" if shared else "private")
 
 
-def _caching_of(call: Call) -> Caching:
-    """What a resource says of its contents; what depends on answers is for this once."""
+def _caching_of(call: Call, alike: bool) -> Caching:
+    """What a resource says of its contents; what depends on answers is for this once.
+
+    `alike` is whether what comes with them is the same for all callers.
+    """
     resource, inbound = call.target, call.inbound
     answered = {"inputResponses", "requestState"} & inbound.params.keys()
     if answered or not isinstance(resource, Readable):
         return Caching(0, "private")
-    shared = resource.cache_scope == "public" and inbound.access.is_public(resource)
+    shared = alike and resource.cache_scope == "public" and inbound.access.is_public(resource)
     return Caching(resource.ttl_ms, "public" if shared else "private")
 
 

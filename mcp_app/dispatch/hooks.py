@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_app.catalog.definition import Tool
 from mcp_app.dispatch.context import Context
@@ -22,7 +22,8 @@ class Deny:
 
     Args:
         message: what the model is told.
-        result: what the tool seems to have returned instead of failing; None for a failure.
+        result: what the tool seems to have returned instead of failing; None for a failure. Where
+            it is a text that the tool's output schema has no place for, the model reads it as one.
     """
 
     message: str
@@ -34,9 +35,10 @@ class Confirm:
     """The call runs once a person has agreed to it.
 
     Args:
-        message: what the person is asked.
-        fallback: what the tool seems to have returned where nobody can be asked, or nobody
-            agreed; None for a failure in words.
+        message: what the person is asked. Their agreement is to these words: where a hook has
+            others by the time the call runs, they are asked again.
+        fallback: what the tool seems to have returned where nobody can be asked, as `Deny` has its
+            result; None for a failure in words. Who declines, or does not answer, gets words.
     """
 
     message: str
@@ -55,31 +57,50 @@ _LONGEST: Final = 200
 """Characters of an argument that a question shows."""
 _BROKEN: Final = Deny("The call was refused.")
 _NEEDS_CONFIRMATION: Final = "This call needs a person's confirmation, and none was given"
+CANNOT_ASK: Final = "A hook cannot ask its client; one before a call may return confirm(…)."
 
 
 class NotConfirmed(Exception):
-    """Nobody has agreed to the call. Its text is for the model."""
+    """Nobody has agreed to the call. Its text is for the model, unless there is a fallback."""
 
-    def __init__(self, confirm: Confirm, why: str) -> None:
-        self.fallback = confirm.fallback
+    def __init__(self, why: str, fallback: Any = None) -> None:
+        self.fallback = fallback
         super().__init__(f"{_NEEDS_CONFIRMATION}: {why}")
+
+
+class Judgement(NamedTuple):
+    """What was decided before a call."""
+
+    verdict: Verdict
+    denied_by: str = ""
+    """The hook that denied, by its dotted name."""
 
 
 def judged(
     hooks: Sequence[BeforeCall], context: Context, tool: Tool, arguments: Mapping[str, Any]
-) -> Verdict:
+) -> Judgement:
     """What all hooks, and the tool's own `confirm`, come to. A hook that breaks denies."""
     asked: list[Confirm] = []
-    if tool.confirm is not None:
-        told = {name: _readable(value) for name, value in arguments.items()}
-        asked.append(Confirm(tool.confirm.format_map(told)))
-    for hook in hooks:
+    for hook in (declared, *hooks):
         verdict = _asked(hook, context, tool, arguments)
         if isinstance(verdict, Deny):
-            return verdict
+            return Judgement(verdict, name_of(hook))
         if isinstance(verdict, Confirm):
             asked.append(verdict)
-    return _together(asked)
+    return Judgement(_together(asked))
+
+
+def declared(context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Verdict | None:
+    """The hook that every tool has: its own `confirm`."""
+    if tool.confirm is None:
+        return None
+    return Confirm(tool.confirm.format_map({k: _readable(v) for k, v in arguments.items()}))
+
+
+def name_of(hook: Any) -> str:
+    """A hook as a setting would name it; of an object, its class."""
+    named = hook if hasattr(hook, "__qualname__") else type(hook)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def _readable(value: Any) -> str:
@@ -94,9 +115,11 @@ def _asked(hook: BeforeCall, context: Context, tool: Tool, arguments: Mapping[st
         if verdict is None or isinstance(verdict, Verdict):
             return verdict or ALLOWED
         raise TypeError(f"a hook before a call returned a {type(verdict).__name__}")
-    except Exception:
-        # A gate that breaks stays shut.
-        logger.exception("A hook before the call of %r failed: it is refused", tool.name)
+    except BaseException:
+        # A gate that breaks stays shut, whatever breaks it.
+        logger.exception(
+            "The hook %s failed before the call of %r: it is refused", name_of(hook), tool.name
+        )
         return _BROKEN
 
 
@@ -107,17 +130,21 @@ def _together(asked: Sequence[Confirm]) -> Verdict:
     return Confirm("\n".join(one.message for one in asked), fallback)
 
 
-def shown(hooks: Sequence[ListTools], context: Context, tools: Sequence[Tool]) -> frozenset[Tool]:
-    """Those of `tools` that every hook leaves. A hook that breaks leaves none."""
+def hidden(
+    hooks: Sequence[ListTools], context: Context, tools: Sequence[Tool]
+) -> Mapping[Tool, str]:
+    """Those of `tools` that a hook leaves out, with its name. A hook that breaks leaves none in."""
+    found: dict[Tool, str] = {}
     left = list(tools)
     for hook in hooks:
         try:
             kept = set(hook(context, tuple(left)))
-        except Exception:
-            logger.exception("A hook that lists tools failed: none is shown")
-            return frozenset()
+        except BaseException:
+            logger.exception("The hook %s, which lists tools, failed: none is shown", name_of(hook))
+            kept = set()
+        found |= {tool: name_of(hook) for tool in left if tool not in kept}
         left = [tool for tool in left if tool in kept]
-    return frozenset(left)
+    return found
 
 
 def introduced(hooks: Sequence[ServerInfo], context: Context) -> Mapping[str, Any]:
@@ -126,6 +153,6 @@ def introduced(hooks: Sequence[ServerInfo], context: Context) -> Mapping[str, An
     for hook in hooks:
         try:
             told |= hook(context)
-        except Exception:
-            logger.exception("A hook that introduces the server failed")
+        except BaseException:
+            logger.exception("The hook %s, which introduces the server, failed", name_of(hook))
     return told

@@ -9,9 +9,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
-from mcp_app.catalog.inputs import CONFIRMATION, AnswerInvalid, Question
+from mcp_app.catalog.inputs import AnswerInvalid, Question
 from mcp_app.protocol.errors import InvalidParams, MissingCapability
 from mcp_app.protocol.versions import ProtocolVersion
 
@@ -20,6 +20,9 @@ Questions = Mapping[str, Question[Any]]
 
 class Inputs(Protocol):
     """Asks questions on behalf of one call."""
+
+    waits: ClassVar[bool]
+    """Whether `ask` waits for people, so that what was asked about may be another matter then."""
 
     def prepare(self, binding: "Binding") -> None:
         """Read what the request brought along; once, before the call runs.
@@ -45,16 +48,27 @@ class Inputs(Protocol):
 class InputRequired(BaseException):
     """Ends a call that needs answers first. Not an Exception: a tool's own handlers let it pass."""
 
-    def __init__(self, requests: dict[str, dict[str, Any]], carried: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        requests: dict[str, dict[str, Any]],
+        carried: dict[str, Any],
+        digests: dict[str, str],
+    ) -> None:
         super().__init__(", ".join(requests))
         self.requests = requests
         """What to ask, by key."""
         self.carried = carried
         """Answers of this and earlier rounds, as they came."""
+        self.digests = digests
+        """Of what was shown, by the key of each request and each carried answer."""
 
 
 class CannotAsk(Exception):
     """There is no way to reach this client's user from here. Its text may be shown."""
+
+
+class Unanswered(CannotAsk):
+    """The user was asked, and did not answer in time."""
 
 
 class StateInvalid(Exception):
@@ -99,7 +113,13 @@ class Binding:
 
 @dataclass(slots=True)
 class RetriedInputs:
-    """The modern way: answers come with the next attempt, and earlier ones in the state."""
+    """The modern way: answers come with the next attempt, and earlier ones in the state.
+
+    The state names what was asked, by a digest of the words that were shown: an answer is good for
+    those alone, and what nobody was asked is not answered.
+    """
+
+    waits: ClassVar[bool] = False
 
     signer: StateSigner
     version: ProtocolVersion
@@ -109,8 +129,10 @@ class RetriedInputs:
     state: str | None
     _binding: Binding | None = None
     _answers: dict[str, Any] = field(default_factory=dict)
-    _asked: frozenset[str] = frozenset()
-    """What the attempt before has asked."""
+    _asked: dict[str, str] = field(default_factory=dict)
+    """Of each question of the attempts before, the digest of what was shown."""
+    _shown: dict[str, str] = field(default_factory=dict)
+    """The same of this attempt's."""
 
     @classmethod
     def of(
@@ -144,20 +166,25 @@ class RetriedInputs:
         except StateInvalid:
             raise InvalidParams("The requestState is not valid; begin the request again.") from None
         self._answers = dict(payload.get("a", {}))
-        self._asked = frozenset(payload.get("q", ()))
+        self._asked = dict(payload.get("q", {}))
 
     def ask(self, questions: Questions) -> dict[str, Any]:
-        """Every answer, or none: what is missing is asked for together."""
+        """Every answer, or none: what is missing is asked for together.
+
+        Raises:
+            ValueError: a key stands for two different questions.
+        """
         self._check_capabilities(questions)
         read: dict[str, Any] = {}
         wanted: dict[str, dict[str, Any]] = {}
         for key, question in questions.items():
+            self._note(key, question)
             try:
                 read[key] = self._read(key, question)
             except (KeyError, AnswerInvalid):
                 wanted[key] = {"method": question.method, "params": question.params(self.version)}
         if wanted:
-            raise InputRequired(wanted, {k: v for k, v in self._answers.items() if k not in wanted})
+            raise self._required(wanted)
         return read
 
     async def aask(self, questions: Questions) -> dict[str, Any]:
@@ -167,20 +194,31 @@ class RetriedInputs:
     def sealed(self, required: InputRequired) -> dict[str, Any]:
         """The InputRequiredResult."""
         assert self._binding is not None, "prepared before anything runs"
-        payload = {**self._binding.as_dict(), "a": required.carried, "q": [*required.requests]}
+        payload = {**self._binding.as_dict(), "a": required.carried, "q": required.digests}
         return {
             "resultType": "input_required",
             "inputRequests": required.requests,
             "requestState": self.signer.seal(payload),
         }
 
+    def _note(self, key: str, question: Question[Any]) -> None:
+        digest = _digest(question)
+        if self._shown.setdefault(key, digest) != digest:
+            raise ValueError(f"two different questions have the key {key!r}")
+
     def _read(self, key: str, question: Question[Any]) -> Any:
-        # An approval that nobody was asked for is none.
-        is_answer = key in self.responses and (key != CONFIRMATION or key in self._asked)
-        raw = self.responses[key] if is_answer else self._answers[key]
+        if self._asked.get(key) != self._shown[key]:
+            raise KeyError(key)
+        # What was answered before is not answered anew.
+        raw = self._answers[key] if key in self._answers else self.responses[key]
         answer = question.read(raw)
         self._answers[key] = raw
         return answer
+
+    def _required(self, wanted: dict[str, dict[str, Any]]) -> InputRequired:
+        carried = {key: raw for key, raw in self._answers.items() if key not in wanted}
+        known = self._asked | self._shown
+        return InputRequired(wanted, carried, {key: known[key] for key in [*wanted, *carried]})
 
     def _check_capabilities(self, questions: Questions) -> None:
         required: dict[str, Any] = {}
@@ -191,10 +229,16 @@ class RetriedInputs:
             raise MissingCapability(required)
 
 
+def _digest(question: Question[Any]) -> str:
+    shown = json.dumps([question.method, question.shown()], sort_keys=True, default=str)
+    return hashlib.sha256(shown.encode("ascii")).hexdigest()
+
+
 class WithoutState:
     """What is the same for `Inputs` wherever a call does not end to ask."""
 
     __slots__ = ()
+    waits: ClassVar[bool] = False
 
     def prepare(self, binding: Binding) -> None:
         """Nothing comes along with the request."""
@@ -207,9 +251,12 @@ class WithoutState:
 class InputUnavailable(WithoutState):
     """Where a client cannot be asked: a door that does not stream, or a call without a session."""
 
+    def __init__(self, why: str = "This connection cannot ask the user for input.") -> None:
+        self._why = why
+
     def ask(self, questions: Questions) -> dict[str, Any]:
         """Raise CannotAsk."""
-        raise CannotAsk("This connection cannot ask the user for input.")
+        raise CannotAsk(self._why)
 
     async def aask(self, questions: Questions) -> dict[str, Any]:
         """Raise CannotAsk."""

@@ -28,6 +28,10 @@ class Access(Protocol):
         """`permits` will be asked for all of these: what can be found out at once is."""
         ...
 
+    def hidden_by(self, declared: Declaration) -> str:
+        """The hook that does not let `permits` admit it; empty where it is no hook."""
+        ...
+
     def retry_after(self, declared: Declaration) -> float | None:
         """Seconds until the next call is admitted; None when this one is, which then counts."""
         ...
@@ -56,6 +60,16 @@ class Config(Protocol):
     @property
     def server_info(self) -> Mapping[str, Any]:
         """The `Implementation` object that names the server."""
+        ...
+
+    @property
+    def server_info_hooks(self) -> Sequence[Any]:
+        """The hooks that introduce the server to each caller."""
+        ...
+
+    @property
+    def list_tools(self) -> Sequence[Any]:
+        """The hooks that narrow a caller's tools."""
         ...
 
     @property

@@ -7,6 +7,7 @@ from django.core.management.base import CommandError
 from django.http import HttpRequest
 
 from mcp_app.access.checks import CallerAccess
+from mcp_app.catalog.registry import default_server
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 
@@ -41,7 +42,7 @@ def find_caller(username: str, scopes: list[str] | None = None) -> Caller:
 
 
 def access_of(caller: Caller) -> CallerAccess:
-    """What the endpoint's own checks let `caller` do."""
+    """What the endpoint's own checks let `caller` do, with the default server's tools."""
 
     def request() -> HttpRequest:
         made = HttpRequest()
@@ -50,4 +51,4 @@ def access_of(caller: Caller) -> CallerAccess:
         made.user = caller.user
         return made
 
-    return CallerAccess(caller, request)
+    return CallerAccess(caller, request, default_server)

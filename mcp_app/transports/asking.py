@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from mcp_app.catalog.inputs import AnswerInvalid, ListRoots, Question
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Cancellation, Outlet
-from mcp_app.dispatch.inputs import CannotAsk, Questions, WithoutState
+from mcp_app.dispatch.inputs import CannotAsk, Questions, Unanswered, WithoutState
 from mcp_app.protocol.versions import ProtocolVersion
 from mcp_app.transports import roots
 from mcp_app.transports.bus import Subscription, bus
@@ -37,6 +37,8 @@ def post_answer(session_id: str, answer_id: Any, result: Any, error: Any) -> Non
 @dataclass(slots=True)
 class StreamInputs(WithoutState):
     """Asks on one call's stream."""
+
+    waits: ClassVar[bool] = True
 
     session_id: str
     version: ProtocolVersion
@@ -107,14 +109,14 @@ class _Waiting:
                 return self._read(self._future.result(min(_LOOK, left)))
             except FutureTimeout:
                 left -= _LOOK
-        raise CannotAsk(_NOBODY)
+        raise Unanswered(_NOBODY)
 
     async def await_(self) -> Any:
         try:
             async with asyncio.timeout(settings.INPUT_TIMEOUT):
                 return self._read(await asyncio.wrap_future(self._future))
         except TimeoutError:
-            raise CannotAsk(_NOBODY) from None
+            raise Unanswered(_NOBODY) from None
 
     def _read(self, message: Mapping[str, Any]) -> Any:
         error = message.get("error")

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from mcp_app.conf import settings
 from mcp_app.dispatch.calls import Call, Ran
@@ -64,7 +64,8 @@ class Conversation:
         self._entered = Entered()
         self._inbound: Inbound | None = None
         self._call: Call | None = None
-        self._tool_task: asyncio.Task[Ran] | None = None
+        self._waiting: asyncio.Task[Any] | None = None
+        """What the loop does for the call: wait for a person's agreement, or run an async tool."""
         self._loop = asyncio.get_running_loop()
         self._cancellations: dict[int, Subscription] = {}
 
@@ -115,8 +116,8 @@ class Conversation:
         self._loop.call_soon_threadsafe(self._cancel_task)
 
     def _cancel_task(self) -> None:
-        if self._tool_task is not None:
-            self._tool_task.cancel()
+        if self._waiting is not None:
+            self._waiting.cancel()
 
     # --- working -----------------------------------------------------------------------------
 
@@ -167,7 +168,8 @@ class Conversation:
         if not isinstance(prepared, Call):
             return prepared
         self._call = prepared
-        if prepared.runs and (prepared.target.is_async or not prepared.target.read_only):
+        waits = prepared.awaits_agreement or prepared.target.is_async
+        if prepared.runs and (waits or not prepared.target.read_only):
             return prepared
         return self._run(prepared)
 
@@ -211,21 +213,40 @@ class Conversation:
         return get_stream(opened, self._dispatcher.services)
 
     async def _finish(self, call: Call) -> Reply | None:
-        """Run what one hop could not: an async tool here, one that writes in its own lane."""
-        if not may_run(await _committed(begin(call.inbound, writes=not call.target.read_only))):
+        """Run what one hop could not: what a person has to agree to first, and an async tool, here;
+        what writes in its own lane.
+        """
+        ran = await self._agree(call) if call.awaits_agreement else None
+        writes = call.runs and not call.target.read_only
+        if ran is None and not may_run(await _committed(begin(call.inbound, writes=writes))):
             return self._dispatcher.withhold(call.inbound)
-        if call.target.is_async:
+        if ran is None and call.target.is_async:
             ran = await self._run_async(call)
+        if ran is None:
+            lane = READ if call.target.read_only else WRITE
+            step = await self._hop(lane, partial(self._run, call))
+        else:
             settle = partial(self._settle, call, ran)
             # What is left to the time limit is to read a lazy value.
             step = await (READ.run(settle) if ran.error else self._hop(READ, settle))
-        else:
-            step = await self._hop(WRITE, partial(self._run, call))
         return step if isinstance(step, Reply) else None
+
+    async def _agree(self, call: Call) -> Ran | None:
+        """Wait for a person, in no lane; what ends the call, if it does."""
+        task = asyncio.create_task(self._dispatcher.aagree(call, READ.run))
+        self._waiting = task
+        self._cancel_if_unwanted(call.inbound)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            return Ran(error=Cancelled())
+        finally:
+            self._waiting = None
 
     async def _run_async(self, call: Call) -> Ran:
         job = partial(self._dispatcher.arun, call)
-        task = self._tool_task = asyncio.create_task(beside_sync_code(job))
+        task = asyncio.create_task(beside_sync_code(job))
+        self._waiting = task
         keep(task)
         self._cancel_if_unwanted(call.inbound)
         assert call.time_limit is not None, "a call that runs has a time limit"
@@ -236,7 +257,7 @@ class Conversation:
             task.cancel()
             return Ran(error=Cancelled())
         finally:
-            self._tool_task = None
+            self._waiting = None
         if not task.done():
             return Ran(error=TimeLimitReached())
         return Ran(error=Cancelled()) if task.cancelled() else task.result()

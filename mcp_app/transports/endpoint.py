@@ -111,6 +111,9 @@ class Endpoint:
         return reply
 
     def _run(self, call: Call) -> Reply:
+        ended = self.dispatcher.agree(call)
+        if ended is not None:
+            return self.dispatcher.finish(call, ended)
         writes = not call.target.read_only and call.runs
         if not may_run(_wait(begin(call.inbound, writes=writes))):
             return self.dispatcher.withhold(call.inbound)

@@ -108,7 +108,7 @@ class Look:
         caller = self.recall()
         if caller is None:
             return None
-        access = CallerAccess(caller, self.http_request)
+        access = CallerAccess(caller, self.http_request, self.services.server)
 
         def may_use(declared: Declaration) -> bool:
             return access.permits(declared) and caller.reaches(declared)

@@ -127,7 +127,8 @@ class Reception:
         record.protocol_version = route.version.name
         record.client_name, record.client_version = route.client.name, route.client.version
         record.session_id = session.session_id if session is not None else ""
-        access = CallerAccess(caller, lambda: self.incoming.request, route)
+        server = self.dispatcher.services.server
+        access = CallerAccess(caller, lambda: self.incoming.request, server, route)
         cancellation = Cancellation()
         return Inbound(
             request=request,
