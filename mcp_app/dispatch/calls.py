@@ -117,7 +117,7 @@ async def arun(call: Call, services: Services) -> Ran:
         call.inbound.cancellation.check()
         with services.promise(call.target):
             async with asyncio.timeout(call.time_limit) as clock:
-                call.inbound.cancellation.clock = clock
+                call.inbound.cancellation.interrupt(clock)
                 return Ran(await _result_of(call))
     except TimeoutError as error:
         overdue = call.inbound.cancellation.overdue

@@ -6,7 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -112,14 +112,14 @@ class Silence:
 class Cancellation:
     """A flag that the transport raises and the tool's thread reads."""
 
-    __slots__ = ("_event", "clock", "deadline")
+    __slots__ = ("_clock", "_event", "_loop", "deadline")
 
     def __init__(self) -> None:
         self._event = threading.Event()
         self.deadline: float | None = None
         """On the monotonic clock, in seconds."""
-        self.clock: asyncio.Timeout | None = None
-        """What interrupts an async tool."""
+        self._clock: asyncio.Timeout | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def cancel(self) -> None:
         """Ask the call to stop."""
@@ -135,20 +135,32 @@ class Cancellation:
         """Whether the time limit has passed."""
         return self.deadline is not None and time.monotonic() >= self.deadline
 
+    def interrupt(self, clock: asyncio.Timeout) -> None:
+        """Keep what interrupts an async tool; on the tool's loop."""
+        self._clock, self._loop = clock, asyncio.get_running_loop()
+
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the clock: a person's thinking time is not the tool's."""
+        """Stop the clock: a person's thinking time is not the tool's. In any thread."""
         left = None if self.deadline is None else self.deadline - time.monotonic()
         self.deadline = None
-        if self.clock is not None:
-            self.clock.reschedule(None)
+        self._reschedule(None)
         try:
             yield
         finally:
             if left is not None:
                 self.deadline = time.monotonic() + left
-            if self.clock is not None and left is not None:
-                self.clock.reschedule(asyncio.get_running_loop().time() + left)
+                self._reschedule(left)
+
+    def _reschedule(self, left: float | None) -> None:
+        if self._loop is not None:
+            # Sync code of an async tool asks in a thread; the loop comes by before it waits long.
+            self._loop.call_soon_threadsafe(self._set_clock, left)
+
+    def _set_clock(self, left: float | None) -> None:
+        if self._clock is not None and self._loop is not None:
+            with suppress(RuntimeError):  # the tool has ended
+                self._clock.reschedule(None if left is None else self._loop.time() + left)
 
     def check(self) -> None:
         """Raise Cancelled or TimeLimitReached where the call should stop."""

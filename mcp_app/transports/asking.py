@@ -19,6 +19,7 @@ from mcp_app.dispatch.inputs import CannotAsk, Questions, Unanswered, WithoutSta
 from mcp_app.protocol.versions import ProtocolVersion
 from mcp_app.transports import roots
 from mcp_app.transports.bus import Subscription, bus
+from mcp_app.work.waiting import lent
 
 _LOOK: Final = 0.5
 """Seconds between looks whether a waiting call was cancelled."""
@@ -47,13 +48,14 @@ class StreamInputs(WithoutState):
     cancellation: Cancellation
 
     def ask(self, questions: Questions) -> dict[str, Any]:
-        """Ask, and hold this worker thread until everything is answered."""
-        waiting = self._begin(questions)
-        try:
-            with self.cancellation.paused():
-                return {key: w.wait(self.cancellation) for key, w in waiting.items()}
-        finally:
-            _close(waiting)
+        """Ask, and keep this thread, but not its place, until everything is answered."""
+        with lent():
+            waiting = self._begin(questions)
+            try:
+                with self.cancellation.paused():
+                    return {key: w.wait(self.cancellation) for key, w in waiting.items()}
+            finally:
+                _close(waiting)
 
     async def aask(self, questions: Questions) -> dict[str, Any]:
         """Ask, and wait on the event loop."""

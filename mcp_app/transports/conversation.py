@@ -34,7 +34,8 @@ from mcp_app.transports.replies import as_http, begin, combine, conclude, may_ru
 from mcp_app.transports.session_requests import SessionRequest
 from mcp_app.transports.watch import watch
 from mcp_app.work.crews import Ahead
-from mcp_app.work.lanes import READ, WRITE, Lane, Place, beside_sync_code
+from mcp_app.work.lanes import READ, WRITE, Lane, beside_sync_code
+from mcp_app.work.workers import Place
 
 Step = Call | Reply | Listening | None
 """How far a hop came: to a call that goes on elsewhere, to its reply, to a stream, or nowhere."""

@@ -7,7 +7,6 @@ after each job, as Django does around a request; between jobs it holds what CONN
 
 import asyncio
 import os
-import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,65 +16,13 @@ from asgiref.sync import AsyncToSync, SyncToAsync, ThreadSensitiveContext, sync_
 from django.db import connections
 
 from mcp_app.conf import settings
+from mcp_app.work import waiting
 from mcp_app.work.connections import drop_open_transactions, give_back_connections
 from mcp_app.work.crews import Ahead, Crew
-from mcp_app.work.seats import AT_MOST, guest_of
+from mcp_app.work.seats import guest_of
+from mcp_app.work.workers import Place, Workers
 
 Result = TypeVar("Result")
-
-
-class Workers(ThreadPoolExecutor):
-    """A pool that makes up for threads whose tools do not come back: no thread can be stopped."""
-
-    def __init__(self, count: int, name: str) -> None:
-        super().__init__(count, name)
-        self._most = count * AT_MOST
-        self._counting = threading.Lock()
-
-    def count(self) -> int:
-        """How many threads may work now."""
-        return self._max_workers
-
-    def add(self) -> bool:
-        """Allow one more thread; False where there are too many already."""
-        with self._counting:
-            if self._max_workers >= self._most:
-                return False
-            self._max_workers += 1
-        # The pool starts a thread when it is given work, and others may be waiting for one.
-        self.submit(int)
-        return True
-
-    def remove(self) -> None:
-        """Take that back. A thread that is there stays."""
-        with self._counting:
-            self._max_workers -= 1
-
-
-class Place:
-    """One job's place in a lane, which it can lose before it ends."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._workers: Workers | None = None
-        self._made_up_for = False
-
-    def begin(self, workers: Workers) -> None:
-        """The job runs now."""
-        self._workers = workers
-
-    def give_up(self) -> None:
-        """Let another thread do what this one is kept from."""
-        with self._lock:
-            if self._workers is not None and not self._made_up_for:
-                self._made_up_for = self._workers.add()
-
-    def end(self) -> None:
-        """The job has come back."""
-        with self._lock:
-            if self._workers is not None and self._made_up_for:
-                self._workers.remove()
-            self._workers = None
 
 
 class Lane:
@@ -131,7 +78,8 @@ def _clean(job: Callable[[], Result], place: Place, workers: Workers) -> Result:
     place.begin(workers)
     try:
         give_back_connections()
-        return job()
+        with waiting.at(place):
+            return job()
     finally:
         try:
             drop_open_transactions()

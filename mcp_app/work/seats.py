@@ -8,13 +8,15 @@ enough. Where there are not, tools share; but a thread with an open transaction 
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, ParamSpec, TypeVar
 
 from django.db import connections
 
+from mcp_app.work import waiting
 from mcp_app.work.connections import (
     drop_open_transactions,
     give_back_connections,
@@ -34,13 +36,16 @@ AT_MOST: Final = 5
 class Seat:
     """One thread."""
 
-    __slots__ = ("guests", "holder", "is_busy", "is_lost", "thread")
+    __slots__ = ("_seats", "guests", "holder", "is_asking", "is_busy", "is_lost", "thread")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, seats: "Seats", name: str) -> None:
+        self._seats = seats
         self.thread = ThreadPoolExecutor(1, name)
         self.is_busy = False
         self.is_lost = False
         """Its work has not come back though nobody waits for it any more."""
+        self.is_asking = False
+        """Its work waits for a person."""
         self.holder: Guest | None = None
         """Whose transaction is open in it."""
         self.guests: set[Guest] = set()
@@ -49,6 +54,20 @@ class Seat:
     def is_free_for(self, guest: "Guest") -> bool:
         """Whether the guest may work in it now."""
         return not self.is_busy and self.holder in (None, guest)
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Let other guests have another seat while the work in this one waits for a person.
+
+        Raises:
+            CannotAsk: as many wait already as may.
+        """
+        if not self._seats.begin_asking(self):
+            raise waiting.too_many()
+        try:
+            yield
+        finally:
+            self._seats.end_asking(self)
 
 
 class Guest(Executor):
@@ -107,6 +126,20 @@ class Seats:
                 guest.seat.is_lost = True
             self._serve()
 
+    def begin_asking(self, seat: Seat) -> bool:
+        """Do not count a seat while its work waits; False where too many do."""
+        with self._lock:
+            if self._asking() >= self._count * waiting.AT_MOST:
+                return False
+            seat.is_asking = True
+            self._serve()
+        return True
+
+    def end_asking(self, seat: Seat) -> None:
+        """It works again."""
+        with self._lock:
+            seat.is_asking = False
+
     # --- all that follows is called with the lock held, but for what a thread runs ---------------
 
     def _serve(self) -> None:
@@ -131,12 +164,19 @@ class Seats:
 
     def _may_grow(self) -> bool:
         """No more than the number, not counting threads that may wait for one that is to come."""
-        kept = sum(seat.is_lost or seat.holder is not None for seat in self._seats)
-        return len(self._seats) < min(self._count + kept, self._most)
+        return len(self._seats) < min(self._count + self._kept(), self._most) + self._asking()
+
+    def _kept(self) -> int:
+        """Seats whose work keeps them from others, and may not come back."""
+        others = (seat for seat in self._seats if not seat.is_asking)
+        return sum(seat.is_lost or seat.holder is not None for seat in others)
+
+    def _asking(self) -> int:
+        return sum(seat.is_asking for seat in self._seats)
 
     def _another(self) -> Seat:
         self._made += 1
-        seat = Seat(f"mcp-async-{self._made}")
+        seat = Seat(self, f"mcp-async-{self._made}")
         self._seats.append(seat)
         return seat
 
@@ -152,7 +192,8 @@ class Seats:
         """In the thread."""
         if is_fresh:
             give_back_connections()
-        deliver = piece()
+        with waiting.at(seat):
+            deliver = piece()
         is_held = is_in_transaction()
         with self._lock:
             seat.is_busy = seat.is_lost = False
@@ -187,8 +228,7 @@ class Seats:
 
     def _retire(self, seat: Seat) -> None:
         """End a thread that was one too many, and is not needed any more."""
-        kept = sum(other.is_lost or other.holder is not None for other in self._seats)
-        if len(self._seats) > self._count + kept and not seat.guests:
+        if len(self._seats) > self._count + self._kept() + self._asking() and not seat.guests:
             self._seats.remove(seat)
             seat.thread.submit(connections.close_all)
             seat.thread.shutdown(wait=False)

@@ -1,0 +1,127 @@
+"""A lane's threads, and the places of the jobs in them: a number of jobs is at work, never more.
+
+A job that is kept from working steps aside and another one has its turn: while a person is asked,
+or once its tool has passed its time limit, since no thread can be stopped. So there may be more
+threads than turns; who has none waits for one.
+"""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from enum import Enum
+from typing import Final
+
+from mcp_app.work import seats, waiting
+
+
+class Aside(Enum):
+    """Why a job is not at work."""
+
+    LATE = "late"
+    ASKING = "asking"
+
+
+_MOST: Final = {Aside.LATE: seats.AT_MOST - 1, Aside.ASKING: waiting.AT_MOST}
+"""How many may be so, by worker."""
+
+
+class Workers(ThreadPoolExecutor):
+    """Threads, and as many turns as the lane has workers."""
+
+    def __init__(self, count: int, name: str) -> None:
+        super().__init__(count, name)
+        self._count = count
+        self._turns = count
+        self._free = threading.Condition()
+        self._aside = dict.fromkeys(Aside, 0)
+
+    def count(self) -> int:
+        """How many threads there may be now."""
+        return self._max_workers
+
+    def enter(self) -> None:
+        """Take a turn, once there is one."""
+        with self._free:
+            self._free.wait_for(lambda: self._turns > 0)
+            self._turns -= 1
+
+    def leave(self) -> None:
+        """Give it back."""
+        with self._free:
+            self._turns += 1
+            self._free.notify()
+
+    def step_aside(self, why: Aside) -> bool:
+        """Let another job have the turn; False where too many have done so for this reason."""
+        with self._free:
+            if self._aside[why] >= self._count * _MOST[why]:
+                return False
+            self._aside[why] += 1
+            self._max_workers += 1
+        self.leave()
+        # The pool starts a thread when it is given work, and others may be waiting for one.
+        self.submit(int)
+        return True
+
+    def step_back(self, why: Aside) -> None:
+        """Work again, at once: others may wait for what this job holds. The next turn is owed."""
+        with self._free:
+            self._aside[why] -= 1
+            self._max_workers -= 1
+            self._turns -= 1
+
+
+class Place:
+    """One job's place in a lane, which it can lose before it ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._workers: Workers | None = None
+        self._aside: Aside | None = None
+
+    def begin(self, workers: Workers) -> None:
+        """The job runs now, or as soon as it is its turn."""
+        workers.enter()
+        self._workers = workers
+
+    def give_up(self) -> None:
+        """Let another thread do what this one is kept from."""
+        self._step_aside(Aside.LATE)
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Let another job have the turn while this one waits for a person.
+
+        Raises:
+            CannotAsk: as many wait already as may.
+        """
+        if not self._step_aside(Aside.ASKING):
+            raise waiting.too_many()
+        try:
+            yield
+        finally:
+            self._step_back(Aside.ASKING)
+
+    def end(self) -> None:
+        """The job has come back."""
+        self._step_back(Aside.LATE)
+        with self._lock:
+            workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.leave()
+
+    def _step_aside(self, why: Aside) -> bool:
+        """Whether it is aside now, for whatever reason."""
+        with self._lock:
+            if self._workers is None:
+                return False
+            if self._aside is None and self._workers.step_aside(why):
+                self._aside = why
+            return self._aside is not None
+
+    def _step_back(self, why: Aside) -> None:
+        with self._lock:
+            if self._workers is not None and self._aside is why:
+                self._workers.step_back(why)
+                self._aside = None
