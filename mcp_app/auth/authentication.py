@@ -10,6 +10,7 @@ from rest_framework.exceptions import AuthenticationFailed, ParseError
 
 from mcp_app.address import client_address
 from mcp_app.auth.hashing import PREFIX
+from mcp_app.auth.presented import known
 from mcp_app.auth.verification import CredentialsInvalid, verify
 from mcp_app.conf import settings
 from mcp_app.models import Token
@@ -58,7 +59,7 @@ class TokenAuthentication(BaseAuthentication):
         if not (text.startswith(PREFIX) or _in_address(request)):
             return None
         try:
-            verified = verify(text, address=client_address(request))
+            verified = verify(text, address=client_address(request), known=known(request))
         except CredentialsInvalid as cause:
             logger.info("Bearer token refused: %s (%s).", cause.reason, cause.lookup or "no prefix")
             raise BearerRefused(cause) from None

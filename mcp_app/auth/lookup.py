@@ -4,7 +4,9 @@ Building the query takes the ORM some twenty times as long as running it takes, 
 with the connection that it was compiled for. Of the rows nothing is remembered.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from functools import partial
 from typing import Any, Final
 
 from django.contrib.auth import get_user_model
@@ -20,19 +22,22 @@ _KEPT: Final = "_mcp_app_secrets"
 """Where a connection has its statements, so that they end with it."""
 _TOKEN: Final = TokenSecret._meta.get_field("token")
 _USER: Final = Token._meta.get_field("user")
+_LOOKUP: Final = [field.name for field in TokenSecret._meta.concrete_fields].index("lookup")
 
 
-def find(lookups: Collection[str]) -> dict[str, TokenSecret]:
-    """By lookup, the secrets that there are, each with its token and the token's user.
+def find(lookups: Sequence[str]) -> list[TokenSecret | None]:
+    """The secret of each lookup with its token and the token's user; None where there is none.
 
-    They come from the database that is written to: a replica that lags would let a revoked
-    token in.
+    What is asked for twice is given twice, as objects of their own: nobody shares a user. The rows
+    come from the database that is written to: a replica that lags would let a revoked token in.
     """
     connection = connections[router.db_for_write(TokenSecret)]
-    wanted, most = list(lookups), _SIZES[-1]
-    parts = [wanted[start : start + most] for start in range(0, len(wanted), most)]
-    rows = [secret for part in parts for secret in _statement(connection, len(part)).run(part)]
-    return {secret.lookup: secret for secret in rows}
+    wanted, most = list(dict.fromkeys(lookups)), _SIZES[-1]
+    found: dict[str, Callable[[], TokenSecret]] = {}
+    for start in range(0, len(wanted), most):
+        part = wanted[start : start + most]
+        found |= _statement(connection, len(part)).run(part)
+    return [found[lookup]() if lookup in found else None for lookup in lookups]
 
 
 def secrets(alias: str) -> QuerySet[TokenSecret]:
@@ -54,13 +59,13 @@ class _Statement:
     def __init__(self, connection: BaseDatabaseWrapper, size: int) -> None:
         self._connection = connection
         self._size = size
-        self._rows = [
-            _Row(TokenSecret, ""),
-            _Row(Token, "token__"),
-            _Row(get_user_model(), "token__user__"),
+        self._parts = [
+            _Part(TokenSecret, ""),
+            _Part(Token, "token__"),
+            _Part(get_user_model(), "token__user__"),
         ]
         marks = [f"mark {number}" for number in range(size)]
-        paths = [path for row in self._rows for path in row.paths]
+        paths = [path for part in self._parts for path in part.paths]
         query = secrets(connection.alias).filter(lookup__in=marks).values_list(*paths).query
         compiler = query.get_compiler(connection=connection)
         self._sql, parameters = compiler.as_sql()
@@ -69,20 +74,22 @@ class _Statement:
         columns = [expression for expression, _, _ in compiler.select]
         self._converters = compiler.get_converters(columns)
 
-    def run(self, lookups: Sequence[str]) -> list[TokenSecret]:
-        """The secrets of `lookups`, of which there is at least one, as the ORM would make them."""
+    def run(self, lookups: Sequence[str]) -> dict[str, Callable[[], TokenSecret]]:
+        """By lookup, what makes the secret as the ORM would; of `lookups` there is at least one."""
         if not self._is_plain:
-            return list(secrets(self._connection.alias).filter(lookup__in=lookups))
+            rows = secrets(self._connection.alias).filter(lookup__in=lookups)
+            return {secret.lookup: partial(deepcopy, secret) for secret in rows}
         spare = [lookups[0]] * (self._size - len(lookups))
         with self._connection.cursor() as cursor:
             cursor.execute(self._sql, [*lookups, *spare])
             found = cursor.fetchall()
-        return [self._secret(list(values)) for values in found]
+        return {values[_LOOKUP]: partial(self._secret, values) for values in found}
 
-    def _secret(self, values: list[Any]) -> TokenSecret:
+    def _secret(self, row: Sequence[Any]) -> TokenSecret:
+        values = list(row)
         self._convert(values)
         secret: TokenSecret
-        secret, token, user = (self._made(row, values) for row in self._rows)
+        secret, token, user = (self._made(part, values) for part in self._parts)
         _TOKEN.set_cached_value(secret, token)
         _USER.set_cached_value(token, user)
         return secret
@@ -92,14 +99,14 @@ class _Statement:
             for function in functions:
                 values[index] = function(values[index], expression, self._connection)
 
-    def _made(self, row: "_Row", values: list[Any]) -> Any:
+    def _made(self, part: "_Part", values: list[Any]) -> Any:
         """A model of the next values, which it takes."""
-        count = len(row.names)
+        count = len(part.names)
         own, values[:count] = values[:count], []
-        return row.model.from_db(self._connection.alias, row.names, own)
+        return part.model.from_db(self._connection.alias, part.names, own)
 
 
-class _Row:
+class _Part:
     """The columns of one of the models, and the paths that lead to them."""
 
     def __init__(self, model: type[Model], path: str) -> None:

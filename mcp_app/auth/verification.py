@@ -2,7 +2,6 @@
 
 import ipaddress
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -63,12 +62,12 @@ def verify(
     *,
     now: datetime | None = None,
     address: str | None = None,
-    known: Mapping[str, TokenSecret] | None = None,
+    known: TokenSecret | None = None,
 ) -> VerifiedToken:
     """Find the token that a secret's text belongs to, and note its use.
 
     Args:
-        known: by lookup, secrets that were read since the text came; others are read here.
+        known: the secret with its token and user, where it was read since the text came.
 
     Raises:
         CredentialsInvalid: with the reason. A text of the wrong form costs no query.
@@ -78,7 +77,7 @@ def verify(
     if parsed is None:
         raise CredentialsInvalid(Invalid.MALFORMED)
     lookup, digest = parsed
-    secret = (known or {}).get(lookup) or find([lookup]).get(lookup)
+    secret = known if known is not None and known.lookup == lookup else find([lookup])[0]
     if secret is None or not matches(secret.digest, digest):
         raise CredentialsInvalid(Invalid.MISMATCH if secret else Invalid.UNKNOWN, lookup)
     if reason := objection(secret, now):

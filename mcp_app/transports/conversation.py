@@ -24,6 +24,7 @@ from mcp_app.transports.bus import Subscription, bus
 from mcp_app.transports.call_stream import CallStream, Opening, keep
 from mcp_app.transports.exchange import Entered, Exchange
 from mcp_app.transports.gates import Accepts
+from mcp_app.transports.gathering import credentials_of
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
 from mcp_app.transports.listening import get_stream, listen_stream
 from mcp_app.transports.outlets import Notifications
@@ -32,6 +33,7 @@ from mcp_app.transports.reception import Refused
 from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
 from mcp_app.transports.session_requests import SessionRequest
 from mcp_app.transports.watch import watch
+from mcp_app.work.crews import Ahead
 from mcp_app.work.lanes import READ, WRITE, Lane, beside_sync_code
 from mcp_app.work.workers import Place
 
@@ -127,7 +129,7 @@ class Conversation:
             return await self._end_session()
         if self._method == "GET":
             return await self._session_stream()
-        step = await self._hop(READ, self._enter)
+        step = await self._hop(READ, self._enter, credentials_of(self._exchange.incoming))
         replies = []
         for item in self._entered.items:
             if isinstance(item, Refused):
@@ -271,10 +273,10 @@ class Conversation:
         deadline = call.inbound.cancellation.deadline
         return deadline is not None and time.monotonic() >= deadline + _GRACE
 
-    async def _hop(self, lane: Lane, job: Callable[[], Step]) -> Step:
+    async def _hop(self, lane: Lane, job: Callable[[], Step], ahead: Ahead | None = None) -> Step:
         """What `job` comes to in a lane, or the answer for a tool that passed its time limit."""
         place = Place()
-        hop = asyncio.ensure_future(lane.run(job, place))
+        hop = lane.submit(job, place, ahead)
         while not hop.done():
             await asyncio.wait({hop}, timeout=self._patience())
             if not hop.done() and self._is_overdue():

@@ -5,9 +5,11 @@ writes never starve reads. A thread gives back connections that are too old or b
 after each job, as Django does around a request; between jobs it holds what CONN_MAX_AGE allows.
 """
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final, TypeVar
 
 from asgiref.sync import AsyncToSync, SyncToAsync, ThreadSensitiveContext, sync_to_async
@@ -16,6 +18,7 @@ from django.db import connections
 from mcp_app.conf import settings
 from mcp_app.work import waiting
 from mcp_app.work.connections import drop_open_transactions, give_back_connections
+from mcp_app.work.crews import Ahead, Crew
 from mcp_app.work.seats import guest_of
 from mcp_app.work.workers import Place, Workers
 
@@ -28,29 +31,47 @@ class Lane:
     def __init__(self, name: str) -> None:
         self.name = name
         self._workers: Workers | None = None
+        self._crews: dict[asyncio.AbstractEventLoop, Crew] = {}
         os.register_at_fork(after_in_child=self._forget)
 
-    async def run(self, job: Callable[[], Result], place: Place | None = None) -> Result:
-        """Run `job` on one of the lane's threads.
+    async def run(self, job: Callable[[], Result]) -> Result:
+        """What `job` gives on one of the lane's threads."""
+        return await self.submit(job)
+
+    def submit(
+        self,
+        job: Callable[[], Result],
+        place: Place | None = None,
+        ahead: Ahead | None = None,
+    ) -> "asyncio.Future[Result]":
+        """Have `job` called on one of the lane's threads, for the running event loop.
 
         Who waits for `job` no longer gives up `place`, so that no other job has to.
 
         With `MCP_APP["WORKERS"] = 0` the job runs where Django's own sync code runs under ASGI,
-        which is what a test inside a transaction needs.
+        which is what a test inside a transaction needs; nothing is prepared ahead.
         """
         if not settings.WORKERS:
-            return await sync_to_async(job, thread_sensitive=True)()
+            return asyncio.ensure_future(sync_to_async(job, thread_sensitive=True)())
         workers = self._pool()
-        hop = sync_to_async(_clean, thread_sensitive=False, executor=workers)
-        return await hop(job, place or Place(), workers)
+        crew = self._crews.get(asyncio.get_running_loop()) or self._crew(workers)
+        return crew.submit(partial(_clean, job, place or Place(), workers), ahead)
 
     def _pool(self) -> Workers:
         if self._workers is None:
             self._workers = Workers(settings.WORKERS, f"mcp-{self.name}")
         return self._workers
 
+    def _crew(self, workers: Workers) -> Crew:
+        """The running loop's; those of loops that are over are let go."""
+        for loop in [loop for loop in self._crews if loop.is_closed()]:
+            self._crews.pop(loop, None)
+        crew = self._crews[asyncio.get_running_loop()] = Crew(workers, workers.count)
+        return crew
+
     def _forget(self) -> None:
         self._workers = None
+        self._crews = {}
 
 
 def _clean(job: Callable[[], Result], place: Place, workers: Workers) -> Result:

@@ -36,6 +36,10 @@ class Workers(ThreadPoolExecutor):
         self._free = threading.Condition()
         self._aside = dict.fromkeys(Aside, 0)
 
+    def count(self) -> int:
+        """How many threads there may be now."""
+        return self._max_workers
+
     def enter(self) -> None:
         """Take a turn, once there is one."""
         with self._free:

@@ -50,6 +50,13 @@ def secrets() -> list[TokenSecret]:
     return list(lookup.secrets("default"))
 
 
+def _by_lookup(names: list[str]) -> dict[str, TokenSecret]:
+    """What is found of them."""
+    found = lookup.find(names)
+    assert len(found) == len(names)
+    return {secret.lookup: secret for secret in found if secret is not None}
+
+
 def _columns(row: Any) -> dict[str, Any]:
     return {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
 
@@ -64,7 +71,7 @@ def test_rows_are_those_of_the_orm_in_one_query(secrets: list[TokenSecret]) -> N
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        found = lookup.find([secret.lookup for secret in secrets])
+        found = _by_lookup([secret.lookup for secret in secrets])
         assert found.keys() == {secret.lookup for secret in secrets}
         for secret in secrets:
             for ours, orms in zip(_parts(found[secret.lookup]), _parts(secret), strict=True):
@@ -82,7 +89,7 @@ def test_any_number_of_lookups_finds_what_there_is(count: int, ana: Any) -> None
     TokenSecret.objects.bulk_create(
         [TokenSecret(token=token, lookup=name, digest=name) for name in there]
     )
-    found = lookup.find([f"{number:012d}" for number in range(count)])
+    found = _by_lookup([f"{number:012d}" for number in range(count)])
     assert sorted(found) == there
     assert all(secret.digest == name for name, secret in found.items())
 
@@ -97,11 +104,11 @@ def test_a_statement_is_compiled_once_a_connection(secrets: list[TokenSecret]) -
 
 def test_what_changes_is_seen_at_the_next_look(secrets: list[TokenSecret]) -> None:
     one = secrets[0].lookup
-    before = lookup.find([one])[one]
+    before = _by_lookup([one])[one]
     Token.objects.filter(pk=before.token_id).update(revoked_at=NOW)
-    assert lookup.find([one])[one].token.revoked_at == NOW
+    assert _by_lookup([one])[one].token.revoked_at == NOW
     TokenSecret.objects.filter(lookup=one).delete()
-    assert lookup.find([one]) == {}
+    assert lookup.find([one]) == [None]
 
 
 def test_columns_with_parameters_of_their_own_are_left_to_the_orm(
@@ -114,11 +121,29 @@ def test_columns_with_parameters_of_their_own_are_left_to_the_orm(
 
     monkeypatch.setattr(note, "select_format", shout)
     names = [secret.lookup for secret in secrets]
-    found = lookup.find(names)
+    found = _by_lookup(names)
     assert {name: secret.token.note for name, secret in found.items()} == {
         secret.lookup: secret.token.note for secret in secrets
     }
 
 
 def test_hostile_lookups_are_only_values(secrets: list[TokenSecret]) -> None:
-    assert lookup.find(["' OR 1=1 --", "%s", "%", "mark 0"]) == {}
+    assert lookup.find(["' OR 1=1 --", "%s", "%", "mark 0"]) == [None] * 4
+
+
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_what_is_asked_for_twice_is_two_objects_in_order(
+    secrets: list[TokenSecret], is_plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        lookup._Statement, "_is_plain", property(lambda _: is_plain, lambda *_: 0), raising=False
+    )
+    one, other = secrets[0].lookup, secrets[1].lookup
+    found = lookup.find([one, other, "nobody", one])
+    assert [secret and secret.lookup for secret in found] == [one, other, None, one]
+    first, last = found[0], found[3]
+    assert first is not None
+    assert last is not None
+    for ours, theirs in zip(_parts(first), _parts(last), strict=True):
+        assert ours is not theirs
+        assert _columns(ours) == _columns(theirs)

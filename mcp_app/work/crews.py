@@ -1,0 +1,209 @@
+"""How one event loop's jobs come to the threads of a lane, many of them in one hop.
+
+Waking a thread, and being woken by it, costs more than a quick job does. So a thread that was
+woken takes one job after another, and tells the loop of several at once. Jobs that wait for
+something else get threads of their own: the crew looks every millisecond whether jobs come back.
+"""
+
+import asyncio
+import contextvars
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from asgiref.sync import sync_to_async
+
+logger: Final = logging.getLogger("mcp_app.work")
+
+_LOOK: Final = 0.001
+"""Seconds between looks while jobs wait for a thread."""
+_QUICK: Final = 4
+"""Jobs that come back between two looks where none of them waits for anything."""
+_TOGETHER: Final = 64
+"""Jobs that are prepared at once."""
+
+
+class Ahead:
+    """What a job needs that costs little more for many jobs than for one.
+
+    Args:
+        prepare: called in the thread with the items of all jobs that wait and have the same
+            `prepare`, before the first of them runs. What it raises is logged, and the jobs run.
+        item: the job's own; where `prepare` leaves what it found.
+    """
+
+    __slots__ = ("is_done", "item", "prepare")
+
+    def __init__(self, prepare: Callable[[Sequence[Any]], None], item: Any) -> None:
+        self.prepare = prepare
+        self.item = item
+        self.is_done = False
+
+    def goes_with(self, other: "Ahead") -> bool:
+        """Whether one call prepares both."""
+        return not self.is_done and self.prepare == other.prepare
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One function to call, in the context it was given in, and who waits for it."""
+
+    function: Callable[[], Any]
+    future: asyncio.Future[Any]
+    ahead: Ahead | None = None
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    value: Any = None
+    error: BaseException | None = None
+
+    def do(self) -> None:
+        """In a thread: call it, and keep what comes of it."""
+        try:
+            self.value = self.context.run(self.function)
+        except StopIteration as error:
+            self.error = RuntimeError("A job raised StopIteration.")
+            self.error.__cause__ = error
+        except BaseException as error:
+            self.error = error
+
+    def tell(self) -> None:
+        """On the loop: hand that over, if anybody still waits."""
+        if self.future.done():
+            return
+        if self.error is None:
+            self.future.set_result(self.value)
+        else:
+            self.future.set_exception(self.error)
+
+
+class Crew:
+    """The threads that work for one event loop; used on it, but for what a thread does.
+
+    Args:
+        workers: the pool that the threads belong to.
+        most: how many may work at once; asked anew each time.
+    """
+
+    def __init__(self, workers: ThreadPoolExecutor, most: Callable[[], int]) -> None:
+        self._loop = asyncio.get_running_loop()
+        # asgiref's hop, so that `async_to_sync` in a job finds the way back to this loop.
+        self._hop = sync_to_async(self._work, thread_sensitive=False, executor=workers)
+        self._most = most
+        self._lock = threading.Lock()
+        self._waiting: deque[Job] = deque()
+        self._back: deque[Job] = deque()
+        self._active = 0
+        self._came_back = self._seen = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._hops: set[asyncio.Task[None]] = set()
+
+    def submit(
+        self, function: Callable[[], Any], ahead: Ahead | None = None
+    ) -> asyncio.Future[Any]:
+        """Have `function` called in a thread. One whose future is cancelled before is not."""
+        job = Job(function, self._loop.create_future(), ahead)
+        with self._lock:
+            self._waiting.append(job)
+            is_alone = not self._active
+            self._active += is_alone
+        if is_alone:
+            self._wake()
+        elif self._timer is None:
+            self._look_later()
+        return job.future
+
+    # --- on the loop ---------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        """Set another thread to work; it has been counted."""
+        task = self._loop.create_task(self._hop())
+        self._hops.add(task)
+        task.add_done_callback(self._ended)
+
+    def _look_later(self) -> None:
+        self._seen = self._came_back
+        self._timer = self._loop.call_later(_LOOK, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._deliver()
+        if not self._waiting:
+            return
+        if self._came_back - self._seen < _QUICK:
+            self._grow()
+        self._look_later()
+
+    def _grow(self) -> None:
+        with self._lock:
+            more = max(min(len(self._waiting), self._most() - self._active), 0)
+            self._active += more
+        for _ in range(more):
+            self._wake()
+
+    def _deliver(self) -> None:
+        while self._back:
+            self._back.popleft().tell()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._hops.discard(task)
+        self._deliver()
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is not None:
+            self._refuse(error)
+
+    def _refuse(self, error: BaseException) -> None:
+        """No thread could be had: the process is ending."""
+        with self._lock:
+            self._active -= 1
+            lost = [] if self._active else list(self._waiting)
+            if lost:
+                self._waiting.clear()
+        for job in lost:
+            job.error = error
+            job.tell()
+
+    # --- in a thread ---------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            job.do()
+            self._back.append(job)
+            self._came_back += 1
+
+    def _next(self) -> Job | None:
+        """The oldest job that waits, prepared; None where the thread is not needed any more."""
+        with self._lock:
+            while self._waiting:
+                job = self._waiting.popleft()
+                if not job.future.cancelled():
+                    break
+            else:
+                self._active -= 1
+                return None
+            together = self._beside(job)
+        if together:
+            _prepare(together)
+        return job
+
+    def _beside(self, job: Job) -> list[Ahead]:
+        """What is to be prepared with a job that has not been yet."""
+        first = job.ahead
+        if first is None or first.is_done:
+            return []
+        others = (other.ahead for other in self._waiting)
+        alike = (other for other in others if other is not None and other.goes_with(first))
+        together = [first, *islice(alike, _TOGETHER - 1)]
+        for ahead in together:
+            ahead.is_done = True
+        return together
+
+
+def _prepare(together: Sequence[Ahead]) -> None:
+    try:
+        together[0].prepare([ahead.item for ahead in together])
+    except Exception:
+        logger.exception("What jobs share could not be prepared")
