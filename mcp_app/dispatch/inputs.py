@@ -72,7 +72,7 @@ class Unanswered(CannotAsk):
 
 
 class StateInvalid(Exception):
-    """A `requestState` that was not made here, for this request, just now."""
+    """A `requestState` that was not made here, for this request, just now; for the log, why."""
 
 
 class StateSigner(Protocol):
@@ -162,9 +162,10 @@ class RetriedInputs:
         try:
             payload = self.signer.open(self.state)
             if {key: payload.get(key) for key in ("p", "m", "d")} != binding.as_dict():
-                raise StateInvalid
-        except StateInvalid:
-            raise InvalidParams("The requestState is not valid; begin the request again.") from None
+                raise StateInvalid("belongs to another request, or to somebody else's")
+        except StateInvalid as error:
+            told = "The requestState is not valid; begin the request again."
+            raise InvalidParams(told) from error
         self._answers = dict(payload.get("a", {}))
         self._asked = dict(payload.get("q", {}))
 
