@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from mcp_app.catalog.inputs import AnswerInvalid, Question
+from mcp_app.catalog.inputs import CONFIRMATION, AnswerInvalid, Question
 from mcp_app.protocol.errors import InvalidParams, MissingCapability
 from mcp_app.protocol.versions import ProtocolVersion
 
@@ -116,7 +116,7 @@ class RetriedInputs:
     """The modern way: answers come with the next attempt, and earlier ones in the state.
 
     The state names what was asked, by a digest of the words that were shown: an answer is good for
-    those alone, and what nobody was asked is not answered.
+    those alone. A client may answer before it is asked, but for whether the call may run.
     """
 
     waits: ClassVar[bool] = False
@@ -208,7 +208,8 @@ class RetriedInputs:
             raise ValueError(f"two different questions have the key {key!r}")
 
     def _read(self, key: str, question: Question[Any]) -> Any:
-        if self._asked.get(key) != self._shown[key]:
+        unasked = None if key == CONFIRMATION else self._shown[key]
+        if self._asked.get(key, unasked) != self._shown[key]:
             raise KeyError(key)
         # What was answered before is not answered anew.
         raw = self._answers[key] if key in self._answers else self.responses[key]
