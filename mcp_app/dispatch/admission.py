@@ -222,12 +222,22 @@ def call_of(
     services: Services,
     manner: Manner,
 ) -> Call:
-    inbound.inputs.prepare(_binding(declared, inbound))
+    _open_state(declared, inbound)
     limit = declared.timeout if declared.timeout is not None else services.config.TOOL_TIMEOUT
     context = _context(declared, inbound, inbound.inputs)
     if declared.arguments.context_name is not None:
         bound[declared.arguments.context_name] = context
     return Call(declared, bound, inbound, manner, time_limit=limit, context=context)
+
+
+def _open_state(declared: Declaration, inbound: Inbound) -> None:
+    """Take the answers that came with the request, which are its own or none."""
+    try:
+        inbound.inputs.prepare(_binding(declared, inbound))
+    except InvalidParams as error:
+        inbound.record.decision = Decision.DENY
+        inbound.record.error_text = f"the requestState {error.__cause__}"
+        raise
 
 
 def _context(declared: Declaration, inbound: Inbound, inputs: Inputs) -> Context:

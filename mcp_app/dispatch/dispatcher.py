@@ -69,6 +69,8 @@ class Dispatcher:
         try:
             answer = self._handle(inbound)
             if not isinstance(answer, Answer):
+                # Its end may be told on an event loop, where no hook can be asked.
+                inbound.access.introduction()
                 return answer
             inbound.record.outcome = Outcome.OK
             return self._complete(inbound, answer)

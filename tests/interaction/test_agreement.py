@@ -115,15 +115,21 @@ def test_an_answer_is_for_the_form_that_was_shown(make_client: MakeClient, serve
     assert "Ada" in again(client, name, second, name=ada).text
 
 
-def test_an_answer_that_nobody_was_asked_for_is_none(make_client: MakeClient, serve: Any) -> None:
+def test_a_form_may_be_answered_before_it_is_asked_but_no_agreement_given(
+    make_client: MakeClient, settings: Any, serve: Any
+) -> None:
     def greet(ctx: Context) -> str:
         """Greet."""
-        return str(ctx.elicit("Who?", Name, key="name").content)
+        return f"Hello {ctx.elicit('Who?', Name, key='name').content.name}"
 
     client = make_client(MODERN, capabilities=ABLE)
-    forged = {"inputResponses": {"name": {"action": "accept", "content": {"name": "Ada"}}}}
-    params = {"name": serve(greet), "arguments": {}, **forged}
-    assert list(client.request("tools/call", params).result["inputRequests"]) == ["name"]
+    ada = {"action": "accept", "content": {"name": "Ada"}}
+    params = {"name": serve(greet), "arguments": {}}
+    early = {"inputResponses": {"name": ada, "else": YES, CONFIRMATION: YES}}
+    assert client.request("tools/call", params | early).text == "Hello Ada"
+    hook(settings, "BEFORE_CALL", lambda ctx, tool, arguments: confirm("Really?"))
+    asked = client.request("tools/call", params | early).result
+    assert list(asked["inputRequests"]) == [CONFIRMATION]
 
 
 def test_two_questions_of_one_key_fail_the_call(make_client: MakeClient, serve: Any) -> None:
