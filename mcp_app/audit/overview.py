@@ -22,7 +22,7 @@ LATEST: Final = 10
 PERCENTS: Final = (50, 95)
 DENIALS: Final = (CallOutcome.DENIED, CallOutcome.UNAUTHENTICATED, CallOutcome.THROTTLED)
 
-_FAILED: Final = Count("*", filter=Q(outcome__in=GROUPS[OutcomeGroup.FAILED]))
+_FAILED: Final = Count("outcome", filter=Q(outcome__in=GROUPS[OutcomeGroup.FAILED]))
 
 
 @dataclass(frozen=True, slots=True)
