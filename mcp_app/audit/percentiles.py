@@ -50,7 +50,8 @@ def _nearly(rows: QuerySet[CallEvent], ranks: Sequence[int]) -> list[float]:
         .order_by("class_of")
         .values_list("class_of", "n")
     )
-    found, passed = [], 0
+    found: list[float] = []
+    passed = 0
     for number, count in classes:
         passed += count
         while len(found) < len(ranks) and ranks[len(found)] <= passed:
