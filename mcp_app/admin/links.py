@@ -25,7 +25,8 @@ class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at 
     ) -> HttpResponse:
         """The page as it would be, with the link beside its history."""
         response = super().render_change_form(request, context, *args, **kwargs)
-        assert isinstance(response, TemplateResponse) and response.context_data is not None
+        assert isinstance(response, TemplateResponse)
+        assert response.context_data is not None
         names: Any = response.template_name
         page = select_template([names] if isinstance(names, str) else names)
         response.context_data["page_of_user"] = page

@@ -21,7 +21,7 @@ ROUNDS: Final = 3
 def ask(call: Call) -> Ran | None:
     """Ask the client of a call that awaits agreement. What ends the call, if it does.
 
-    Never raises; blocks where the era's way of asking does.
+    Never raises.
     """
     confirm = _question(call)
     try:

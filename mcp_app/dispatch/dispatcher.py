@@ -81,15 +81,11 @@ class Dispatcher:
             return self.break_off(inbound)
 
     def agree(self, call: Call) -> Ran | None:
-        """Have a person agree, where that is called for. What ends the call, if it does."""
-        for _ in range(confirmation.ROUNDS):
-            if not call.awaits_agreement:
-                return None
-            ended = confirmation.ask(call)
-            if ended is not None or not call.inbound.inputs.waits:
-                return ended
-            judge(call, self.services)
-        return confirmation.given_up(call)
+        """Whether a person has agreed, where that is called for. What ends the call, if it does.
+
+        For a thread: where people are waited for, there is a loop.
+        """
+        return confirmation.ask(call) if call.awaits_agreement else None
 
     async def aagree(self, call: Call, hop: Hop) -> Ran | None:
         """`agree` on an event loop: people are waited for there, and hooks asked through `hop`."""

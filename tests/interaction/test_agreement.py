@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, Field, SecretStr
 from rest_framework.permissions import AllowAny
 
@@ -327,6 +328,14 @@ def test_a_denied_call_names_the_hook(make_client: MakeClient, settings: Any) ->
     hook(settings, "BEFORE_CALL", lambda ctx, tool, arguments: None, sunday)
     assert make_client().call("add", {"a": 1}).is_error
     assert CallEvent.objects.get().error_class == f"{__name__}.{sunday.__qualname__}"
+
+
+def test_a_verdict_may_be_translated_lazily(make_client: MakeClient, settings: Any) -> None:
+    hook(settings, "BEFORE_CALL", lambda ctx, tool, arguments: confirm(gettext_lazy("Yes")))
+    client = make_client(MODERN, capabilities=ABLE)
+    assert question(client.call("add", {"a": 1}).result) == "Yes"
+    hook(settings, "BEFORE_CALL", lambda ctx, tool, arguments: deny(gettext_lazy("No")))
+    assert make_client().call("add", {"a": 1}).text == "No"
 
 
 # --- what is told instead ------------------------------------------------------------------------
