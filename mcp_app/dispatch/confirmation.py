@@ -1,7 +1,7 @@
 """Whether a person has agreed to a call, in the very words that hold when it runs.
 
-A call that waited for its answer has its hooks asked once more, and where their question is another
-one by then, it is asked again.
+A call that waited for its answer is judged once more. Where its caller may not make it any more, it
+does not run; where the hooks' question is another one by then, it is asked again.
 """
 
 import asyncio
