@@ -32,6 +32,7 @@ from mcp_app.protocol.errors import (
 
 Declared = TypeVar("Declared", bound=Declaration)
 _NOT_PERMITTED: Final = "permission classes refused"
+_WITHDRAWN: Final = Deny("The call was permitted when it was asked about, and is not any more.")
 
 
 def call_tool(inbound: Inbound, services: Services) -> Call:
@@ -60,8 +61,25 @@ def call_tool(inbound: Inbound, services: Services) -> Call:
     return call
 
 
+def judge_again(call: Call, services: Services) -> None:
+    """What may have changed while a person thought: the caller's rights, the tool, the hooks."""
+    inbound, tool = call.inbound, call.target
+    standing = inbound.renew()
+    if standing is not None:
+        inbound.caller, inbound.access = standing
+    is_served = services.server.get(tool.name) is tool
+    if standing is None or not is_served or not inbound.may_use(tool):
+        call.verdict = _WITHDRAWN
+        inbound.record.decision = Decision.DENY
+        inbound.record.error_class = inbound.access.hidden_by(tool)
+        return
+    assert call.context is not None, "a call that may run has a context"
+    call.context.caller = inbound.caller
+    judge(call, services)
+
+
 def judge(call: Call, services: Services) -> None:
-    """Ask the product's hooks about a call whose arguments fit; again, where it has waited."""
+    """Ask the product's hooks about a call whose arguments fit."""
     tool, record = call.target, call.inbound.record
     assert isinstance(tool, Tool), "hooks judge tools"
     arguments = {k: v for k, v in call.arguments.items() if k != tool.arguments.context_name}

@@ -14,7 +14,7 @@ from typing import Any, Final
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.resources import Readable
 from mcp_app.dispatch import calls, confirmation
-from mcp_app.dispatch.admission import judge, target_of
+from mcp_app.dispatch.admission import judge_again, target_of
 from mcp_app.dispatch.calls import Call, Ran
 from mcp_app.dispatch.handlers import HANDLERS, Answer, features, server_info
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
@@ -81,25 +81,21 @@ class Dispatcher:
             return self.break_off(inbound)
 
     def agree(self, call: Call) -> Ran | None:
-        """Have a person agree, where that is called for. What ends the call, if it does."""
-        for _ in range(confirmation.ROUNDS):
-            if not call.awaits_agreement:
-                return None
-            ended = confirmation.ask(call)
-            if ended is not None or not call.inbound.inputs.waits:
-                return ended
-            judge(call, self.services)
-        return confirmation.given_up(call)
+        """Whether a person has agreed, where that is called for. What ends the call, if it does.
+
+        For a thread: where people are waited for, there is a loop.
+        """
+        return confirmation.ask(call) if call.awaits_agreement else None
 
     async def aagree(self, call: Call, hop: Hop) -> Ran | None:
-        """`agree` on an event loop: people are waited for there, and hooks asked through `hop`."""
+        """`agree` on an event loop, where people are waited for; all is judged again by `hop`."""
         for _ in range(confirmation.ROUNDS):
             if not call.awaits_agreement:
                 return None
             ended = await confirmation.aask(call)
             if ended is not None or not call.inbound.inputs.waits:
                 return ended
-            await hop(partial(judge, call, self.services))
+            await hop(partial(judge_again, call, self.services))
         return confirmation.given_up(call)
 
     def run(self, call: Call) -> Ran:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer
@@ -101,6 +101,14 @@ class Services:
     """The `WWW-Authenticate` value that asks for these scopes."""
 
 
+Standing: TypeAlias = tuple[Caller, Access]
+"""A caller, and what they may do."""
+
+
+def _nobody() -> Standing | None:
+    return None
+
+
 @dataclass(slots=True, eq=False)
 class Inbound:
     """One message with all that is known about it. Lives as long as its answer takes."""
@@ -118,6 +126,8 @@ class Inbound:
     """Makes Django's request, for another look at what the caller may do."""
     streams: bool = False
     """Whether the door can keep an answer open."""
+    renew: Callable[[], Standing | None] = _nobody
+    """Looks at the caller anew, where time has passed; None where they are let in no more."""
     cancellation: Cancellation = field(default_factory=Cancellation)
     _answered: threading.Lock = field(default_factory=threading.Lock)
 
