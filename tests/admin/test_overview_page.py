@@ -241,11 +241,11 @@ def test_a_small_part_of_a_bar_can_be_seen() -> None:
 def test_it_stands_under_another_admin_site_and_without_tokens(
     boss_client: Client, calls: list[CallEvent]
 ) -> None:
-    site = AdminSite(name="backstage")
+    site = AdminSite(name="overview_site")
     site.register(CallEvent, CallEventAdmin)
     with override_settings(ROOT_URLCONF=type("urls", (), {"urlpatterns": [path("x/", site.urls)]})):
-        text = boss_client.get(reverse("backstage:mcp_app_callevent_overview")).content.decode()
-        listed = reverse("backstage:mcp_app_callevent_changelist")
+        text = boss_client.get(reverse("overview_site:mcp_app_callevent_overview")).content.decode()
+        listed = reverse("overview_site:mcp_app_callevent_changelist")
     assert f'href="{listed}?tool=list_rooms' in text
     assert "Tokens near their end" not in text
 
