@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.urls import NoReverseMatch, reverse
+from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -93,6 +94,16 @@ def duration(milliseconds: float | None) -> str:
     if milliseconds < 1000:
         return _("%(n).1f ms") % {"n": milliseconds}
     return _("%(n).2f s") % {"n": milliseconds / 1000}
+
+
+def percentage(share: float | None) -> str:
+    """A share between 0 and 1 in per cent, to a tenth; what is not nothing never reads as 0."""
+    if share is None:
+        return NOTHING
+    shown = round(100 * share, 1)
+    if share and not shown:
+        return f"< {number_format(0.1, 1)} %"
+    return f"{number_format(shown, 0 if shown.is_integer() else 1)} %"
 
 
 def change_link(site_name: str, instance: Any, text: str) -> str | SafeString:

@@ -50,6 +50,14 @@ def duration(milliseconds: float | None) -> str:
 
 
 @register.filter
+def percentage(share: float | None) -> str:
+    """A share between 0 and 1 in per cent, or a dash for none."""
+    from mcp_app.admin.display import percentage as text
+
+    return text(share)
+
+
+@register.filter
 def outcome_badge(event: Any) -> Any:
     """How a call ended, with a coloured mark."""
     from mcp_app.admin.display import outcome_badge as badge

@@ -117,9 +117,11 @@ class AnnouncementAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
 
 
-admin.site.unregister(User)
-
-
-@admin.register(User)
 class CallingUserAdmin(UserCalls, UserAdmin):  # type: ignore[type-arg]
     """Users, each with a link to what was called in their name."""
+
+
+# Not where other settings have users of their own.
+if admin.site.is_registered(User):
+    admin.site.unregister(User)
+    admin.site.register(User, CallingUserAdmin)

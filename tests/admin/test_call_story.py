@@ -238,11 +238,11 @@ def test_it_asks_the_database_little(boss_client: Client, denied: CallEvent) -> 
 
 
 def test_it_stands_under_another_admin_site(boss_client: Client, denied: CallEvent) -> None:
-    site = AdminSite(name="backstage")
+    site = AdminSite(name="story_site")
     site.register(CallEvent, CallEventAdmin)
     with override_settings(ROOT_URLCONF=type("urls", (), {"urlpatterns": [path("x/", site.urls)]})):
-        address = reverse("backstage:mcp_app_callevent_change", args=[denied.pk])
+        address = reverse("story_site:mcp_app_callevent_change", args=[denied.pk])
         text = boss_client.get(address).content.decode()
-        listed = reverse("backstage:mcp_app_callevent_changelist")
+        listed = reverse("story_site:mcp_app_callevent_changelist")
     assert f'<a href="{listed}?user=ana">' in text
     assert "ana</dd>" in text
