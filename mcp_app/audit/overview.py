@@ -83,11 +83,11 @@ def overview(rows: QuerySet[CallEvent], period: Period, now: datetime | None = N
     """The figures of those of `rows` that arrived in the period."""
     spans = buckets(period, now)
     rows = rows.filter(created_at__gte=spans[0].start, created_at__lt=spans[-1].end).order_by()
-    counts = _by_bucket(rows, spans)
+    counts, ended = _by_bucket(rows, spans)
     return Overview(
         timeline=list(zip(spans, counts, strict=True)),
         totals=Counts(sum((each.by_group for each in counts), Counter())),
-        durations=percentiles(rows, PERCENTS),
+        durations=percentiles(rows, PERCENTS, ended),
         tools=_busiest(rows.exclude(tool=""), "tool"),
         users=_busiest(rows.filter(user__isnull=False), "user_id"),
         tokens=_busiest(rows.filter(token__isnull=False), "token_id"),
@@ -101,17 +101,19 @@ def share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _by_bucket(rows: QuerySet[CallEvent], spans: Sequence[Bucket]) -> list[Counts]:
+def _by_bucket(rows: QuerySet[CallEvent], spans: Sequence[Bucket]) -> tuple[list[Counts], int]:
+    """The counts of each, and how many of all calls have a duration."""
     number = Case(
         *(When(created_at__lt=span.end, then=Value(n)) for n, span in enumerate(spans)),
         output_field=IntegerField(),
     )
-    grouped = rows.annotate(bucket=number).values("bucket", "outcome").annotate(n=Count("*"))
-    found = [Counts(Counter()) for _ in spans]
-    for row in grouped:
+    grouped = rows.annotate(bucket=number).values("bucket", "outcome")
+    found, ended = [Counts(Counter()) for _ in spans], 0
+    for row in grouped.annotate(n=Count("*"), ended=Count("duration_ms")):
+        ended += row["ended"]
         group = GROUP_OF.get(row["outcome"], OutcomeGroup.UNFINISHED)
         found[row["bucket"]].by_group[group] += row["n"]
-    return found
+    return found, ended
 
 
 def _busiest(rows: QuerySet[CallEvent], by: str) -> list[Busy]:

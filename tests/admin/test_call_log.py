@@ -188,7 +188,7 @@ def test_a_list_of_nothing_says_why(boss_client: Client, db: None) -> None:
     assert "No call has been recorded yet." in text
     text = boss_client.get(url("changelist"), {"user": "nobody"}).content.decode()
     assert "No call fits what is searched and filtered for." in text
-    assert '<a href="?">Show all calls</a>' in text
+    assert '<a href="?" class="showall">Show all calls</a>' in text
 
 
 def test_every_outcome_is_in_one_group() -> None:
