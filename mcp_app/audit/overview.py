@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, Count, IntegerField, QuerySet, Value, When
 
 from mcp_app.audit.outcomes import GROUP_OF, GROUPS, OutcomeGroup
 from mcp_app.audit.percentiles import Percentiles, percentiles
@@ -21,8 +21,6 @@ BUSIEST: Final = 10
 LATEST: Final = 10
 PERCENTS: Final = (50, 95)
 DENIALS: Final = (CallOutcome.DENIED, CallOutcome.UNAUTHENTICATED, CallOutcome.THROTTLED)
-
-_FAILED: Final = Count("outcome", filter=Q(outcome__in=GROUPS[OutcomeGroup.FAILED]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +115,12 @@ def _by_bucket(rows: QuerySet[CallEvent], spans: Sequence[Bucket]) -> tuple[list
 
 
 def _busiest(rows: QuerySet[CallEvent], by: str) -> list[Busy]:
-    grouped = rows.values(by).annotate(n=Count("*"), failed=_FAILED).order_by("-n", by)
-    return [Busy(row[by], row["n"], row["failed"]) for row in grouped[:BUSIEST]]
+    """The ten, and then what went wrong of theirs: quicker than a condition on every row."""
+    counted = rows.values(by).annotate(n=Count("*"))
+    busiest = dict(counted.order_by("-n", by).values_list(by, "n")[:BUSIEST])
+    wrong = counted.filter(**{f"{by}__in": [*busiest], "outcome__in": GROUPS[OutcomeGroup.FAILED]})
+    failed = dict(wrong.values_list(by, "n"))
+    return [Busy(key, n, failed.get(key, 0)) for key, n in busiest.items()]
 
 
 def _latest_denials(rows: QuerySet[CallEvent]) -> list[CallEvent]:
