@@ -30,11 +30,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What is stacked in one place, with a sentence about it, and a label under some."""
+    """What is stacked in one place, with a sentence about it, and a label under some.
+
+    Where bars are narrow, the first label begins at the edge: its half would stand outside.
+    """
 
     x: str
     width: str
-    middle: str
+    label_x: str
+    anchor: str
     parts: list[Part]
     told: str
     label: str = ""
@@ -71,7 +75,8 @@ def stacked(stacks: Sequence[Stack], labels: Sequence[str], told: Sequence[str])
         Bar(
             x=f"{place * (number + _GAP / 2):.3f}%",
             width=f"{place * (1 - _GAP):.3f}%",
-            middle=f"{place * (number + 0.5):.3f}%",
+            label_x=f"{place * (number + 0.5):.3f}%" if number or every == 1 else "0%",
+            anchor="middle" if number or every == 1 else "start",
             parts=_parts(stack, top),
             told=told[number],
             label=labels[number] if number % every == 0 else "",

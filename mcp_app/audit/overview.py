@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, Count, IntegerField, QuerySet, Value, When
 
 from mcp_app.audit.outcomes import GROUP_OF, GROUPS, OutcomeGroup
 from mcp_app.audit.percentiles import Percentiles, percentiles
@@ -21,8 +21,6 @@ BUSIEST: Final = 10
 LATEST: Final = 10
 PERCENTS: Final = (50, 95)
 DENIALS: Final = (CallOutcome.DENIED, CallOutcome.UNAUTHENTICATED, CallOutcome.THROTTLED)
-
-_FAILED: Final = Count("outcome", filter=Q(outcome__in=GROUPS[OutcomeGroup.FAILED]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +81,11 @@ def overview(rows: QuerySet[CallEvent], period: Period, now: datetime | None = N
     """The figures of those of `rows` that arrived in the period."""
     spans = buckets(period, now)
     rows = rows.filter(created_at__gte=spans[0].start, created_at__lt=spans[-1].end).order_by()
-    counts = _by_bucket(rows, spans)
+    counts, ended = _by_bucket(rows, spans)
     return Overview(
         timeline=list(zip(spans, counts, strict=True)),
         totals=Counts(sum((each.by_group for each in counts), Counter())),
-        durations=percentiles(rows, PERCENTS),
+        durations=percentiles(rows, PERCENTS, ended),
         tools=_busiest(rows.exclude(tool=""), "tool"),
         users=_busiest(rows.filter(user__isnull=False), "user_id"),
         tokens=_busiest(rows.filter(token__isnull=False), "token_id"),
@@ -101,22 +99,28 @@ def share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _by_bucket(rows: QuerySet[CallEvent], spans: Sequence[Bucket]) -> list[Counts]:
+def _by_bucket(rows: QuerySet[CallEvent], spans: Sequence[Bucket]) -> tuple[list[Counts], int]:
+    """The counts of each, and how many of all calls have a duration."""
     number = Case(
         *(When(created_at__lt=span.end, then=Value(n)) for n, span in enumerate(spans)),
         output_field=IntegerField(),
     )
-    grouped = rows.annotate(bucket=number).values("bucket", "outcome").annotate(n=Count("*"))
-    found = [Counts(Counter()) for _ in spans]
-    for row in grouped:
+    grouped = rows.annotate(bucket=number).values("bucket", "outcome")
+    found, ended = [Counts(Counter()) for _ in spans], 0
+    for row in grouped.annotate(n=Count("*"), ended=Count("duration_ms")):
+        ended += row["ended"]
         group = GROUP_OF.get(row["outcome"], OutcomeGroup.UNFINISHED)
         found[row["bucket"]].by_group[group] += row["n"]
-    return found
+    return found, ended
 
 
 def _busiest(rows: QuerySet[CallEvent], by: str) -> list[Busy]:
-    grouped = rows.values(by).annotate(n=Count("*"), failed=_FAILED).order_by("-n", by)
-    return [Busy(row[by], row["n"], row["failed"]) for row in grouped[:BUSIEST]]
+    """The ten, and then what went wrong of theirs: quicker than a condition on every row."""
+    counted = rows.values(by).annotate(n=Count("*"))
+    busiest = dict(counted.order_by("-n", by).values_list(by, "n")[:BUSIEST])
+    wrong = counted.filter(**{f"{by}__in": [*busiest], "outcome__in": GROUPS[OutcomeGroup.FAILED]})
+    failed = dict(wrong.values_list(by, "n"))
+    return [Busy(key, n, failed.get(key, 0)) for key, n in busiest.items()]
 
 
 def _latest_denials(rows: QuerySet[CallEvent]) -> list[CallEvent]:

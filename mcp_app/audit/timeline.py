@@ -49,7 +49,7 @@ def buckets(period: Period, now: datetime | None = None) -> list[Bucket]:
     """24 hours, or 7 or 30 days of however many hours each, oldest first."""
     now = now or timezone.now()
     edges = _hours(now) if period is Period.DAY else _days(now, _DAYS[period])
-    labels = _hour_labels(edges) if period is Period.DAY else _day_labels(edges)
+    labels = _hour_labels(edges) if period is Period.DAY else _day_labels(edges, period)
     return [Bucket(*each) for each in zip(edges, edges[1:], labels, strict=False)]
 
 
@@ -75,8 +75,9 @@ def _hour_labels(edges: Sequence[datetime]) -> list[str]:
     ]
 
 
-def _day_labels(edges: Sequence[datetime]) -> list[str]:
-    return [date_format(local(edge), "D j M") for edge in edges[:-1]]
+def _day_labels(edges: Sequence[datetime], period: Period) -> list[str]:
+    form = "D j M" if period is Period.WEEK else "j M"
+    return [date_format(local(edge), form) for edge in edges[:-1]]
 
 
 def _minute(at: datetime) -> str:

@@ -183,6 +183,14 @@ def test_fields_that_were_left_empty_do_not_stay_in_the_address(boss_client: Cli
     assert boss_client.get(url("changelist"), {"all": ""}).status_code == 200
 
 
+def test_a_list_of_nothing_says_why(boss_client: Client, db: None) -> None:
+    text = boss_client.get(url("changelist")).content.decode()
+    assert "No call has been recorded yet." in text
+    text = boss_client.get(url("changelist"), {"user": "nobody"}).content.decode()
+    assert "No call fits what is searched and filtered for." in text
+    assert '<a href="?" class="showall">Show all calls</a>' in text
+
+
 def test_every_outcome_is_in_one_group() -> None:
     grouped = [outcome for outcomes in GROUPS.values() for outcome in outcomes]
     assert sorted(grouped) == sorted(CallOutcome)

@@ -174,13 +174,15 @@ def test_no_row_is_read_for_what_is_counted(boss_client: Client, calls: list[Cal
     with CaptureQueriesContext(connection) as captured:
         page(boss_client)
     counted = [query["sql"] for query in captured if "COUNT(" in query["sql"]]
-    assert len(counted) == 6
+    assert len(counted) == 9
     if connection.vendor == "sqlite":
         for sql in counted:
             with connection.cursor() as cursor:
                 cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
                 plan = " ".join(str(row) for row in cursor.fetchall())
-            assert "COVERING INDEX mcp_call_when" in plan, sql
+            # What went wrong of the ten may be few enough for the index over them.
+            few = " IN ('error', 'failed', 'timeout')" in sql
+            assert ("INDEX mcp_call_" if few else "COVERING INDEX mcp_call_when") in plan, sql
 
 
 def test_the_picture_is_told_and_its_bars_are_as_high_as_their_numbers(

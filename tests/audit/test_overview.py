@@ -11,7 +11,7 @@ from django.utils import timezone
 from mcp_app.audit import percentiles as measured
 from mcp_app.audit.outcomes import OutcomeGroup
 from mcp_app.audit.overview import Busy, Overview, overview
-from mcp_app.audit.percentiles import percentiles
+from mcp_app.audit.percentiles import Percentiles, percentiles
 from mcp_app.audit.timeline import Period, buckets
 from mcp_app.models import CallEvent
 
@@ -168,6 +168,11 @@ def test_of_nothing_there_are_no_figures(db: None) -> None:
 # --- durations ---------------------------------------------------------------------------------
 
 
+def of_all(*wanted: int) -> Percentiles:
+    ended = CallEvent.objects.filter(duration_ms__isnull=False).count()
+    return percentiles(CallEvent.objects.all(), wanted, ended)
+
+
 @pytest.mark.parametrize(
     ("durations", "expected"),
     [
@@ -186,7 +191,7 @@ def test_percentiles_are_durations_of_calls(
     CallEvent.objects.bulk_create(
         CallEvent(outcome="ok", duration_ms=duration) for duration in durations
     )
-    found = percentiles(CallEvent.objects.all(), (50, 95))
+    found = of_all(50, 95)
     assert (found.values, found.exact) == (expected, True)
 
 
@@ -197,8 +202,8 @@ def test_of_very_many_calls_they_are_told_within_a_percent(
     CallEvent.objects.bulk_create(
         CallEvent(outcome="ok", duration_ms=duration) for duration in durations
     )
-    exact = percentiles(CallEvent.objects.all(), (1, 50, 95, 100))
+    exact = of_all(1, 50, 95, 100)
     monkeypatch.setattr(measured, "MOST_SORTED", 10)
-    near = percentiles(CallEvent.objects.all(), (1, 50, 95, 100))
+    near = of_all(1, 50, 95, 100)
     assert (exact.exact, near.exact) == (True, False)
     assert near.values == pytest.approx(exact.values, rel=0.0101)
