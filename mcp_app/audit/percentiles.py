@@ -36,7 +36,8 @@ def percentiles(rows: QuerySet[CallEvent], wanted: Sequence[int], count: int) ->
     if count > MOST_SORTED:
         return Percentiles(tuple(_nearly(ended, ranks)), exact=False)
     durations = ended.order_by("duration_ms").values_list("duration_ms", flat=True)
-    return Percentiles(tuple(durations[rank - 1] for rank in ranks))
+    # Rows may be pruned between two queries: what is not there any more has no duration.
+    return Percentiles(tuple(next(iter(durations[rank - 1 : rank]), None) for rank in ranks))
 
 
 def _nearly(rows: QuerySet[CallEvent], ranks: Sequence[int]) -> list[float]:

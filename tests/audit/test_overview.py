@@ -207,3 +207,8 @@ def test_of_very_many_calls_they_are_told_within_a_percent(
     near = of_all(1, 50, 95, 100)
     assert (exact.exact, near.exact) == (True, False)
     assert near.values == pytest.approx(exact.values, rel=0.0101)
+
+
+def test_rows_that_were_pruned_meanwhile_have_no_durations(db: None) -> None:
+    make(duration_ms=5)
+    assert percentiles(CallEvent.objects.all(), (50, 95), 40).values == (None, None)
