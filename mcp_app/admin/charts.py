@@ -80,7 +80,7 @@ def stacked(stacks: Sequence[Stack], labels: Sequence[str], told: Sequence[str])
             parts=_parts(stack, top),
             told=told[number],
             label=labels[number] if number % every == 0 else "",
-            minor=number // every % 2 == 1,
+            minor=every > 1 and number // every % 2 == 1,
         )
         for number, stack in enumerate(stacks)
     ]

@@ -98,7 +98,7 @@ def chart(found: Overview) -> Chart:
     """Calls over time."""
     return stacked(
         [counts.each for _, counts in found.timeline],
-        [bucket.label for bucket, _ in found.timeline],
+        [bucket.short for bucket, _ in found.timeline],
         [sentence(bucket, counts) for bucket, counts in found.timeline],
     )
 

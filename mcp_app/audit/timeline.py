@@ -7,6 +7,7 @@ hours for one that a clock shows twice when summer ends, and needs its own table
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Final
 
 from django.db.models import TextChoices
@@ -33,11 +34,12 @@ _DAYS: Final = {Period.WEEK: 7, Period.MONTH: 30}
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """From `start`, which is in it, to `end`, which is not."""
+    """From `start`, which is in it, to `end`, which is not; `short` is a label for little room."""
 
     start: datetime
     end: datetime
     label: str
+    short: str
 
     @property
     def query(self) -> dict[str, str]:
@@ -49,8 +51,11 @@ def buckets(period: Period, now: datetime | None = None) -> list[Bucket]:
     """24 hours, or 7 or 30 days of however many hours each, oldest first."""
     now = now or timezone.now()
     edges = _hours(now) if period is Period.DAY else _days(now, _DAYS[period])
-    labels = _hour_labels(edges) if period is Period.DAY else _day_labels(edges, period)
-    return [Bucket(*each) for each in zip(edges, edges[1:], labels, strict=False)]
+    label = _hour_labels if period is Period.DAY else _day_labels
+    return [
+        Bucket(start, end, *labels)
+        for (start, end), labels in zip(pairwise(edges), label(edges), strict=True)
+    ]
 
 
 def _hours(now: datetime) -> list[datetime]:
@@ -65,19 +70,19 @@ def _days(now: datetime, count: int) -> list[datetime]:
     return [midnight(today + timedelta(days=number - count + 1)) for number in range(count + 1)]
 
 
-def _hour_labels(edges: Sequence[datetime]) -> list[str]:
+def _hour_labels(edges: Sequence[datetime]) -> list[tuple[str, str]]:
     """Clock times; with the offset where the clock shows one twice."""
     shown = [local(edge) for edge in edges[:-1]]
     times = [f"{at:%H:%M}" for at in shown]
     return [
-        f"{text} (UTC{at:%z})" if at.tzinfo and times.count(text) > 1 else text
+        (f"{text} (UTC{at:%z})" if at.tzinfo and times.count(text) > 1 else text, text)
         for at, text in zip(shown, times, strict=True)
     ]
 
 
-def _day_labels(edges: Sequence[datetime], period: Period) -> list[str]:
-    form = "D j M" if period is Period.WEEK else "j M"
-    return [date_format(local(edge), form) for edge in edges[:-1]]
+def _day_labels(edges: Sequence[datetime]) -> list[tuple[str, str]]:
+    days = [local(edge) for edge in edges[:-1]]
+    return [(date_format(day, "D j M"), date_format(day, "j M")) for day in days]
 
 
 def _minute(at: datetime) -> str:
