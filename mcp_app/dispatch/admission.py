@@ -71,7 +71,8 @@ def judge_again(call: Call, services: Services) -> None:
     if standing is None or not is_served or not inbound.may_use(tool):
         call.verdict = _WITHDRAWN
         inbound.record.decision = Decision.DENY
-        inbound.record.error_class = inbound.access.hidden_by(tool)
+        off = inbound.access.switched_off(tool)
+        inbound.record.error_class = type(off).__name__ if off else inbound.access.hidden_by(tool)
         return
     assert call.context is not None, "a call that may run has a context"
     call.context.caller = inbound.caller
@@ -156,6 +157,7 @@ def let_in(
     """`found`, where this caller may use it now; `unknown` is raised where it is not to be seen."""
     declared = _visible(found, inbound, unknown)
     _note(declared, inbound)
+    _check_switches(declared, inbound)
     _check_limits(declared, inbound)
     _check_scopes(declared, inbound, services)
     _check_throttles(declared, inbound)
@@ -189,6 +191,15 @@ def _is_telling(found: Readable, values: Mapping[str, Any], services: Services) 
     """Whether the URI itself holds what the log may not."""
     level = found.audit or services.config.AUDIT_ARGUMENTS
     return bool(values) and (level != "redacted" or bool(found.sensitive & values.keys()))
+
+
+def _check_switches(declared: Declaration, inbound: Inbound) -> None:
+    # Whoever comes here may see it: "unknown" would keep no secret, and have a model guess on.
+    off = inbound.access.switched_off(declared)
+    if off is not None:
+        inbound.record.outcome = Outcome.DENIED
+        inbound.record.decision = Decision.DENY
+        raise off
 
 
 def _check_limits(declared: Declaration, inbound: Inbound) -> None:

@@ -17,7 +17,7 @@ from mcp_app.dispatch import calls, confirmation
 from mcp_app.dispatch.admission import judge_again, target_of
 from mcp_app.dispatch.calls import Call, Ran
 from mcp_app.dispatch.handlers import HANDLERS, Answer, features, server_info
-from mcp_app.dispatch.interfaces import CallRecord, Outcome
+from mcp_app.dispatch.interfaces import CallRecord, Decision, Outcome
 from mcp_app.dispatch.listening import Listening
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol import messages, methods
@@ -26,6 +26,7 @@ from mcp_app.protocol.errors import (
     MethodNotFound,
     ProtocolError,
     Refusal,
+    SwitchedOff,
     Unauthenticated,
 )
 from mcp_app.protocol.messages import RequestId
@@ -151,6 +152,9 @@ class Dispatcher:
         method = methods.find(request.method, route.version.era)
         if method.feature is not None and method.feature not in features(self.services):
             raise MethodNotFound("Method not found")
+        if method.feature is not None and (closed := inbound.access.in_maintenance()):
+            inbound.record.decision = Decision.DENY
+            raise closed
         method.check(inbound.params)
         route.dialect.check_name(request, inbound.headers)
         return HANDLERS[method.name](inbound, self.services)
@@ -220,7 +224,7 @@ def _outcome_of(error: ProtocolError) -> Outcome:
             return Outcome.UNKNOWN
         case Unauthenticated():
             return Outcome.UNAUTHENTICATED
-        case Refusal():
+        case Refusal() | SwitchedOff():
             return Outcome.DENIED
     return Outcome.REFUSED
 

@@ -12,6 +12,7 @@ from mcp_app.dispatch.context import Caller, Cancellation, Outlet
 from mcp_app.dispatch.hooks import BeforeCall
 from mcp_app.dispatch.inputs import Inputs, StateSigner
 from mcp_app.dispatch.interfaces import CallRecord, SessionState, SessionStore
+from mcp_app.protocol.errors import SwitchedOff
 from mcp_app.protocol.messages import Request
 from mcp_app.protocol.route import Route
 from mcp_app.protocol.versions import ProtocolVersion
@@ -30,6 +31,14 @@ class Access(Protocol):
 
     def hidden_by(self, declared: Declaration) -> str:
         """The hook that does not let `permits` admit it; empty where it is no hook."""
+        ...
+
+    def switched_off(self, declared: Declaration) -> SwitchedOff | None:
+        """What a call of it is told where an administrator has turned it off."""
+        ...
+
+    def in_maintenance(self) -> SwitchedOff | None:
+        """What every request is told while the whole server is closed."""
         ...
 
     def retry_after(self, declared: Declaration) -> float | None:
@@ -136,8 +145,9 @@ class Inbound:
         return self._answered.acquire(blocking=False)
 
     def may_use(self, declared: Declaration) -> bool:
-        """Whether the caller's lists hold it: permitted to the user and within the token."""
-        return self.access.permits(declared) and self.caller.reaches(declared)
+        """Whether the caller's lists hold it: permitted, within the token, not switched off."""
+        usable = self.access.permits(declared) and self.caller.reaches(declared)
+        return usable and self.access.switched_off(declared) is None
 
     @property
     def params(self) -> Mapping[str, Any]:

@@ -111,7 +111,8 @@ class Look:
         access = CallerAccess(caller, self.http_request, self.services.server)
 
         def may_use(declared: Declaration) -> bool:
-            return access.permits(declared) and caller.reaches(declared)
+            usable = access.permits(declared) and caller.reaches(declared)
+            return usable and access.switched_off(declared) is None
 
         server = self.services.server
         return {kind: digest_of(kind, self.version, may_use, server) for kind in self.kinds}
