@@ -20,7 +20,13 @@ class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at 
     """A server, or one thing of what the servers declare."""
 
     target = forms.ChoiceField(
-        label=_("what"), help_text=_("A whole server for read-only and maintenance.")
+        label=_("What"), help_text=_("A whole server for read-only and maintenance.")
+    )
+    until = forms.DateTimeField(
+        label=_("Until"),
+        required=False,
+        help_text=_("It ends then by itself; empty for never."),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
 
     class Meta:
@@ -31,14 +37,15 @@ class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at 
         super().__init__(*args, **kwargs)
         self._targets = _targets()
         self.fields["target"].choices = [  # type: ignore[attr-defined]
-            (str(number), label) for number, (_, label) in enumerate(self._targets)
+            ("", "---------"),
+            *((str(number), label) for number, (_, label) in enumerate(self._targets)),
         ]
 
     def clean(self) -> dict[str, Any]:
         """A whole server where the switch is for one, and one thing of it otherwise."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         number, kind = cleaned.get("target"), cleaned.get("kind")
-        if number is not None and kind:
+        if number and kind:
             (server, noun, name), _label = self._targets[int(number)]
             if bool(name) != (kind == SwitchKind.OFF):
                 self.add_error("target", gettext("That does not go with this switch."))
@@ -111,8 +118,9 @@ class SwitchAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript a
     @admin.display(description=_("switch"))
     def what(self, switch: Switch) -> Any:
         """What it refuses, and where."""
-        kind = f"{switch.get_kind_display()} · {switch.server}"
-        return two_lines(f"{switch.noun} {switch.name}".strip() or switch.server, kind)
+        named = f"{switch.noun} {switch.name}".strip()
+        kind = switch.get_kind_display()
+        return two_lines(f"{named}: {kind}" if named else kind, switch.server)
 
     @admin.display(description=_("reason"), ordering="reason")
     def told(self, switch: Switch) -> str:

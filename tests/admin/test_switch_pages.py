@@ -60,8 +60,14 @@ def test_what_does_not_go_together_is_refused(boss_client: Client, kind: str) ->
 
 
 def test_an_end_in_the_past_and_no_reason_are_refused(boss_client: Client) -> None:
-    past = {"until_0": "2001-01-01", "until_1": "00:00"}
+    past = {"until": "2001-01-01T00:00"}
     assert post(boss_client, "the server default", "maintenance", **past).status_code == 200
+    ahead = {"until": (timezone.now() + timedelta(days=2)).strftime("%Y-%m-%dT%H:%M")}
+    assert post(boss_client, "the server default", "read_only", **ahead).status_code == 302
+    assert Switch.objects.get().until is not None
+    Switch.objects.all().delete()
+    nothing = {"kind": "maintenance", "reason": "x", "target": ""}
+    assert boss_client.post(ADD, nothing).status_code == 200
     empty = {"reason": ""}
     assert post(boss_client, "the server default", "maintenance", **empty).status_code == 200
     assert not Switch.objects.exists()
