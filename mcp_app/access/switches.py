@@ -66,6 +66,12 @@ def same(switch: Switch) -> list[Switch]:
     return list(found.exclude(pk=switch.pk))
 
 
+def any_ended(since: datetime, until: datetime) -> bool:
+    """Whether a switch has ended by itself after one moment and not after the other."""
+    rows = Switch.objects.using(router.db_for_write(Switch))
+    return rows.filter(lifted_at__isnull=True, until__gt=since, until__lte=until).exists()
+
+
 def switch_for(
     kind: str,
     server: str,

@@ -17,8 +17,8 @@ from mcp_app import signals
 from mcp_app.catalog.registry import default_server
 from mcp_app.models import Switch, Token
 from mcp_app.transports.bus import bus
-from mcp_app.transports.live import LISTS_TOPIC, RESOURCES_TOPIC, user_topic
-from mcp_app.transports.watch import CREDENTIALS_TOPIC
+from mcp_app.transports.live import RESOURCES_TOPIC, user_topic
+from mcp_app.transports.watch import CREDENTIALS_TOPIC, LISTS_TOPIC
 
 
 def lists_changed() -> None:

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.test.utils import override_settings
 from django.utils import timezone
 
 from mcp_app import Context
+from mcp_app.access.switches import switch_for, turn
 from mcp_app.auth.tokens import revoke, rotate
 from mcp_app.models import Token, TokenSecret
 from mcp_app.notify import resource_updated
@@ -384,3 +386,28 @@ def test_a_get_of_nobodys_session_is_refused(legacy: MCPClient, application: Any
 
     assert async_to_sync(scenario)("nobody") == 404
     assert async_to_sync(scenario)(None) == 405
+
+
+def test_a_switch_that_ends_by_itself_changes_the_list_for_streams(
+    application: Any, modern: MCPClient
+) -> None:
+    changed = "notifications/tools/list_changed"
+
+    def add_is_off() -> None:
+        end = timezone.now() + timedelta(seconds=1)
+        off = switch_for("off", server.name, noun="tool", name="add", reason="Soon.", until=end)
+        turn(off)
+
+    async def scenario() -> wire.Line:
+        line = listen(application, modern, toolsListChanged=True)
+        await line.until(lambda: line.events)
+        await sync_to_async(add_is_off)()
+        await line.until(lambda: methods(line).count(changed) == 1)
+        await line.until(lambda: methods(line).count(changed) == 2)
+        await line.hang_up()
+        return line
+
+    with override_settings(MCP_APP={**settings.MCP_APP, "KEEP_ALIVE": 0.2}):
+        line = async_to_sync(scenario)()
+    assert methods(line) == [ACKNOWLEDGED, changed, changed]
+    assert "result" in modern.call("add", {"a": 1}).response
