@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, SecretStr
 from rest_framework.permissions import AllowAny, IsAdminUser
 
 from mcp_app import Context, MCPServer, ToolResult
+from mcp_app.access.switches import switch_for, turn
 from mcp_app.catalog.inputs import CONFIRMATION
 from mcp_app.hooks import confirm, deny
 from mcp_app.models import CallEvent, Token
@@ -246,6 +247,9 @@ CHANGES: dict[str, Callable[[Any, str], Any]] = {
     "limits": lambda settings, name: Token.objects.update(tools=["echo"]),
     "list": hide,
     "tool": replace,
+    "switch": lambda settings, name: turn(
+        switch_for("off", server.name, noun="tool", name=name, reason="Broken.")
+    ),
 }
 
 
@@ -280,6 +284,7 @@ def test_an_agreement_comes_too_late_for_who_may_not_call_any_more(
     event = CallEvent.objects.get(tool=name)
     assert (event.outcome, event.decision) == ("denied", "deny")
     assert event.error_class.endswith("<lambda>") is (change == "list")
+    assert (event.error_class == "SwitchedOff") is (change == "switch")
 
 
 @pytest.mark.django_db(transaction=True)
