@@ -3,32 +3,36 @@
 Ids of declarations are those of `catalog.problems`.
 """
 
+import inspect
 import logging
+from functools import partial
 from typing import Any, Final
 
+from asgiref.sync import iscoroutinefunction
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 from django.conf import settings as django_settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
 from mcp_app.catalog.registry import default_server
-from mcp_app.conf import DEFAULTS, settings
+from mcp_app.conf import DEFAULTS, HOOKS, settings
+from mcp_app.dispatch.hooks import name_of
 
 TAG: Final = "mcp_app"
 logger: Final = logging.getLogger("mcp_app")
 
 
 def report() -> None:
-    """At start-up: log what was left out, and stop for a scope that nobody can hold.
+    """At start-up: log what was left out, and stop for what could only fail at every call.
 
-    Servers do not run system checks, and neither fault should wait for the first call.
+    Servers do not run system checks, and no such fault should wait for the first call.
 
     Raises:
-        ImproperlyConfigured: something needs an undeclared scope.
+        ImproperlyConfigured: something needs an undeclared scope, or a hook is async.
     """
     for problem in default_server.problems:
         logger.error("%s %s (mcp_app.%s)", problem.message, problem.hint, problem.id)
-    for error in check_scopes():
+    for error in [*check_scopes(), *check_hooks()]:
         raise ImproperlyConfigured(f"{error.msg} {error.hint}")
 
 
@@ -69,6 +73,29 @@ def check_scopes(**kwargs: Any) -> list[CheckMessage]:
         for scope in declared.scopes
         if scope not in settings.SCOPES
     ]
+
+
+@register(TAG)
+def check_hooks(**kwargs: Any) -> list[CheckMessage]:
+    """`mcp_app.E003`: an async hook would never be awaited, and a coroutine is as good as a yes."""
+    return [
+        Error(
+            f"MCP_APP[{name!r}] has the async function {name_of(hook)!r}; hooks are called by"
+            " worker threads, which await nothing.",
+            hint="Write a plain function; async_to_sync(…) makes one of what has to be awaited.",
+            id="mcp_app.E003",
+        )
+        for name in HOOKS
+        for hook in settings.hooks(name)
+        if _is_async(hook)
+    ]
+
+
+def _is_async(hook: Any) -> bool:
+    while isinstance(hook, partial):
+        hook = hook.func
+    called = hook if inspect.isroutine(hook) else getattr(hook, "__call__", None)  # noqa: B004
+    return iscoroutinefunction(called) or inspect.isasyncgenfunction(called)
 
 
 @register(TAG, deploy=True)

@@ -73,6 +73,9 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """Every key with its default. Sizes in bytes; times in seconds unless the name says otherwise."""
 
+HOOKS: Final = ("SERVER_INFO", "LIST_TOOLS", "BEFORE_CALL", "ON_CALL", "ORIGIN_CHECK")
+"""The keys that hold functions of the product, which are called and not awaited."""
+
 _RATE: Final = re.compile(r"[1-9][0-9]*/(?:s|sec|m|min|h|hour|d|day)")
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*\s]+/?", re.IGNORECASE)
 _POSITIVE: Final = (
@@ -186,6 +189,12 @@ class Settings:
         """For tools that name none."""
         return self._classes("DEFAULT_THROTTLE_CLASSES")
 
+    def hooks(self, name: str) -> tuple[Any, ...]:
+        """The functions under one of `HOOKS`, in order."""
+        stated = getattr(self, name)
+        listed = stated if isinstance(stated, list | tuple) else [stated] if stated else []
+        return tuple(_imported(item) if isinstance(item, str) else item for item in listed)
+
     @property
     def origin_check(self) -> Callable[[str], bool] | None:
         """Asked for an Origin that no list admits."""
@@ -195,17 +204,17 @@ class Settings:
     @property
     def server_info_hooks(self) -> tuple[Any, ...]:
         """Hooks that say what a caller is told of the server, in order."""
-        return self._classes("SERVER_INFO")
+        return self.hooks("SERVER_INFO")
 
     @property
     def list_tools(self) -> tuple[Any, ...]:
         """Hooks that narrow which tools a caller sees, in order."""
-        return self._classes("LIST_TOOLS")
+        return self.hooks("LIST_TOOLS")
 
     @property
     def before_call(self) -> tuple[Any, ...]:
         """Hooks that are asked before a tool runs, in order."""
-        return self._classes("BEFORE_CALL")
+        return self.hooks("BEFORE_CALL")
 
     @property
     def session_ttl(self) -> timedelta:

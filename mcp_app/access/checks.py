@@ -10,6 +10,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny
 from rest_framework.throttling import BaseThrottle
 
+from mcp_app.access.switches import Switches
 from mcp_app.access.throttling import SlidingWindowThrottle
 from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration, Tool
@@ -19,7 +20,7 @@ from mcp_app.dispatch.context import Caller, Cancellation, Context, Silence
 from mcp_app.dispatch.hooks import CANNOT_ASK, hidden, introduced
 from mcp_app.dispatch.inputs import InputUnavailable
 from mcp_app.protocol import envelope
-from mcp_app.protocol.errors import LimitsUnavailable
+from mcp_app.protocol.errors import LimitsUnavailable, SwitchedOff
 from mcp_app.protocol.route import Route
 from mcp_app.protocol.versions import VERSIONS
 from mcp_app.rates import outage
@@ -54,6 +55,7 @@ class CallerAccess:
         self._requests: dict[str, DeclaredRequest] = {}
         self._permitted: dict[Declaration, bool] = {}
         self._hidden: Mapping[Any, str] = {}
+        self._switches = Switches(server)
 
     def permits(self, declared: Declaration) -> bool:
         """Whether every permission class of it admits the caller."""
@@ -81,6 +83,14 @@ class CallerAccess:
     def hidden_by(self, declared: Declaration) -> str:
         """The hook that leaves it out of the caller's list; empty where none does."""
         return self._hidden.get(declared, "")
+
+    def switched_off(self, declared: Declaration) -> SwitchedOff | None:
+        """What a call of it is told where a switch refuses it."""
+        return self._switches.refusal_of(declared)
+
+    def in_maintenance(self) -> SwitchedOff | None:
+        """What every request is told while the server is closed."""
+        return self._switches.closing()
 
     def introduction(self) -> Mapping[str, Any]:
         """What `MCP_APP["SERVER_INFO"]` says to the caller; hooks that break say nothing."""

@@ -37,6 +37,7 @@ def explain(tool: Tool, caller: Caller, access: CallerAccess) -> list[Gate]:
     return [
         *_permissions(tool, access),
         *_hooks(tool, access),
+        _switches(tool, access),
         _limits(tool, caller),
         _scopes(tool, caller),
         *_at_the_call(tool),
@@ -81,6 +82,11 @@ def _hooks(tool: Tool, access: CallerAccess) -> Iterator[Gate]:
         hook = access.hidden_by(tool)
         why = f"hidden by {hook}" if hook else "not permitted above"
         yield Gate("hooks LIST_TOOLS", shown, "" if shown else why)
+
+
+def _switches(tool: Tool, access: CallerAccess) -> Gate:
+    off = access.switched_off(tool)
+    return Gate("switches", off is None, off.message if off else "none is set")
 
 
 def _limits(tool: Tool, caller: Caller) -> Gate:

@@ -5,7 +5,9 @@ address, no log entry, no session.
 """
 
 from mcp_app.admin.events import CallEventAdmin
+from mcp_app.admin.links import UserCalls
 from mcp_app.admin.sessions import SessionAdmin
+from mcp_app.admin.switches import SwitchAdmin
 from mcp_app.admin.tokens import TokenAdmin
 
-__all__ = ["CallEventAdmin", "SessionAdmin", "TokenAdmin"]
+__all__ = ["CallEventAdmin", "SessionAdmin", "SwitchAdmin", "TokenAdmin", "UserCalls"]

@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.urls import NoReverseMatch, reverse
+from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
-from mcp_app.models import CallOutcome, TokenStatus
+from mcp_app.audit.periods import local
+from mcp_app.models import CallEvent, CallOutcome, TokenStatus
 
 NOTHING: Final = "-"
 
@@ -36,14 +37,24 @@ def badge(value: str, label: Any) -> SafeString:
     return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, label)
 
 
+def outcome_badge(event: CallEvent) -> SafeString:
+    """How a call ended."""
+    return badge(event.outcome, event.get_outcome_display())
+
+
+def client_text(event: CallEvent) -> str:
+    """What the caller said it is, or nothing."""
+    return f"{event.client_name} {event.client_version}".strip()
+
+
 def moment(at: datetime | None, seconds: bool = True) -> str | SafeString:
     """A date and a time in the current time zone, short enough for a list."""
     if at is None:
         return NOTHING
-    local = localtime(at)
-    time = f"{local:%H:%M:%S}" if seconds else f"{local:%H:%M}"
+    there = local(at)
+    time = f"{there:%H:%M:%S}" if seconds else f"{there:%H:%M}"
     cell = '<span class="mcp-moment">{}</span> <span class="mcp-moment">{}</span>'
-    return format_html(cell, f"{local:%Y-%m-%d}", time)
+    return format_html(cell, f"{there:%Y-%m-%d}", time)
 
 
 def two_lines(first: Any, second: Any) -> str | SafeString:
@@ -83,6 +94,16 @@ def duration(milliseconds: float | None) -> str:
     if milliseconds < 1000:
         return _("%(n).1f ms") % {"n": milliseconds}
     return _("%(n).2f s") % {"n": milliseconds / 1000}
+
+
+def percentage(share: float | None) -> str:
+    """A share between 0 and 1 in per cent, to a tenth; what is not nothing never reads as 0."""
+    if share is None:
+        return NOTHING
+    shown = round(100 * share, 1)
+    if share and not shown:
+        return f"< {number_format(0.1, 1)} %"
+    return f"{number_format(shown, 0 if shown.is_integer() else 1)} %"
 
 
 def change_link(site_name: str, instance: Any, text: str) -> str | SafeString:

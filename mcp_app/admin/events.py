@@ -1,43 +1,60 @@
 """The call log: every call to read, none to write. It is made for a table of millions of rows."""
 
 import re
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
-from django.utils.html import format_html
+from django.http import HttpRequest, HttpResponseRedirect
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.admin.call_filters import (
+    ClientFilter,
+    DecisionFilter,
+    DurationFilter,
+    OutcomeFilter,
+    PeriodFilter,
+    ResultFilter,
+    TokenFilter,
+    ToolFilter,
+    UserFilter,
+)
 from mcp_app.admin.display import (
     NOTHING,
-    badge,
-    block,
-    change_link,
+    client_text,
     duration,
     moment,
+    outcome_badge,
     prefix,
-    pretty_json,
     two_lines,
 )
 from mcp_app.admin.exporting import ExportPages
-from mcp_app.admin.filters import TokenFilter, ToolFilter, UserFilter
+from mcp_app.admin.overviews import OverviewPage
 from mcp_app.admin.paging import BoundedPaginator
+from mcp_app.admin.stories import StoryPage
 from mcp_app.audit.chain import sealed_to
 from mcp_app.audit.search import lookup_in, of_user
 from mcp_app.audit.storage import database
 from mcp_app.conf import settings
-from mcp_app.models import CallEvent, Token
+from mcp_app.models import CallEvent
 
-WHO = ("user_link", "token_link", "source", "client", "address", "session_id")
-WHAT = ("when", "method", "tool", "arguments_pretty", "request_id")
-RESULT = ("outcome_badge", "decision", "error", "took", "result_bytes", "correlation_id")
-CARRIED = ("protocol_version", "transport", "sealed")
+FILTERS: Final = (
+    PeriodFilter,
+    ResultFilter,
+    ToolFilter,
+    UserFilter,
+    TokenFilter,
+    ClientFilter,
+    DurationFilter,
+    OutcomeFilter,
+    DecisionFilter,
+)
+FIELDS: Final = frozenset(name for each in FILTERS for name in each.parameters)
 
 
 @admin.register(CallEvent)
-class CallEventAdmin(ExportPages):
+class CallEventAdmin(OverviewPage, StoryPage, ExportPages):
     """Read-only; rows are deleted by those who have the permission, and changed by nobody.
 
     What is sealed only `mcp_prune` removes, because it says so in the chain of seals.
@@ -45,13 +62,7 @@ class CallEventAdmin(ExportPages):
 
     list_display = ("when", "called", "who", "ended")
     list_display_links = ("when", "called")
-    list_filter = (
-        ToolFilter,
-        ("outcome", admin.ChoicesFieldListFilter),
-        ("created_at", admin.DateFieldListFilter),
-        UserFilter,
-        TokenFilter,
-    )
+    list_filter = FILTERS
     # Ordering by a column without an index would sort the whole table.
     sortable_by = ()
     ordering = ("-created_at",)
@@ -64,13 +75,6 @@ class CallEventAdmin(ExportPages):
     search_help_text = _(
         "A correlation id, the name of a tool or a user, or a token's prefix, written out in full."
     )
-    fieldsets = (
-        (_("What"), {"fields": WHAT}),
-        (_("Who"), {"fields": WHO}),
-        (_("Decision and outcome"), {"fields": RESULT}),
-        (_("Carried by"), {"fields": CARRIED}),
-    )
-    readonly_fields = (*WHAT, *WHO, *RESULT, *CARRIED)
 
     class Media:
         css: ClassVar = {"all": ["mcp_app/admin.css"]}
@@ -87,6 +91,16 @@ class CallEventAdmin(ExportPages):
         """By the permission, where nothing is sealed."""
         allowed = super().has_delete_permission(request, obj)
         return allowed and (obj is None or obj.pk > _sealed_to(request))
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        """Under a title of its own, and at an address without the fields that were left empty."""
+        said = [(name, value) for name, values in request.GET.lists() for value in values]
+        kept = [(name, value) for name, value in said if value or name not in FIELDS]
+        if kept != said:
+            return HttpResponseRedirect(f"{request.path}?{urlencode(kept)}")
+        return super().changelist_view(request, {"title": _("Calls"), **(extra_context or {})})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[CallEvent], search_term: str
@@ -112,7 +126,7 @@ class CallEventAdmin(ExportPages):
     @admin.display(description=_("tool and client"))
     def called(self, event: CallEvent) -> Any:
         """The tool, or the method where none was called, and what called it."""
-        return two_lines(event.tool or event.method or NOTHING, self.client(event))
+        return two_lines(event.tool or event.method or NOTHING, client_text(event) or NOTHING)
 
     @admin.display(description=_("user and token"))
     def who(self, event: CallEvent) -> Any:
@@ -122,58 +136,11 @@ class CallEventAdmin(ExportPages):
     @admin.display(description=_("outcome and duration"))
     def ended(self, event: CallEvent) -> Any:
         """How it ended, and after how long."""
-        return two_lines(self.outcome_badge(event), duration(event.duration_ms))
+        return two_lines(outcome_badge(event), duration(event.duration_ms))
 
-    @admin.display(description=_("outcome"))
-    def outcome_badge(self, event: CallEvent) -> Any:
-        """How it ended."""
-        return badge(event.outcome, event.get_outcome_display())
-
-    @admin.display(description=_("duration"))
-    def took(self, event: CallEvent) -> str:
-        """How long it ran."""
-        return duration(event.duration_ms)
-
-    @admin.display(description=_("client"))
-    def client(self, event: CallEvent) -> str:
-        """What the caller said it is."""
-        return f"{event.client_name} {event.client_version}".strip() or NOTHING
-
-    @admin.display(description=_("user"))
-    def user_link(self, event: CallEvent) -> Any:
-        """The account, or the name it had."""
-        user = get_user_model()._default_manager.filter(Q(pk=event.user_id)).first()
-        if user is None:
-            return event.username or NOTHING
-        return change_link(self.admin_site.name, user, event.username)
-
-    @admin.display(description=_("token"))
-    def token_link(self, event: CallEvent) -> Any:
-        """The token, or the name it had, and the prefix of the secret that was used."""
-        if not (event.token_name or event.token_lookup):
-            return NOTHING
-        # Asked for by key: the events may be in another database than the tokens.
-        token = Token.objects.filter(Q(pk=event.token_id)).first()
-        name: Any = event.token_name
-        if token is not None:
-            name = change_link(self.admin_site.name, token, event.token_name or token.name)
-        return format_html("{} {}", name, prefix(event.token_lookup))
-
-    @admin.display(description=_("arguments"))
-    def arguments_pretty(self, event: CallEvent) -> Any:
-        """As they were stored: redacted."""
-        return pretty_json(event.arguments)
-
-    @admin.display(description=_("sealed"), boolean=True)
-    def sealed(self, event: CallEvent) -> bool:
+    def is_sealed(self, request: HttpRequest, event: CallEvent) -> bool:
         """Whether `mcp_seal --verify` would tell of a change."""
-        return bool(event.pk <= sealed_to(database()))
-
-    @admin.display(description=_("error"))
-    def error(self, event: CallEvent) -> Any:
-        """The class of the error, and what it said."""
-        said = block(event.error_text)
-        return format_html("{} {}", event.error_class, said) if event.error_class else said
+        return bool(event.pk <= _sealed_to(request))
 
 
 def _sealed_to(request: HttpRequest) -> int:

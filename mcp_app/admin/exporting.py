@@ -40,7 +40,7 @@ class ExportPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript a
     ) -> Any:
         """With the downloads, for those who may."""
         forms = list(FORMATS) if self.has_export_permission(request) else []
-        return super().changelist_view(request, {**(extra_context or {}), "export_forms": forms})
+        return super().changelist_view(request, {"export_forms": forms, **(extra_context or {})})
 
     def export_view(self, request: HttpRequest, form: str) -> HttpResponseBase:
         """The rows that the list shows with the same address after the `?`."""

@@ -101,7 +101,7 @@ def links(request: HttpRequest) -> list[Link]:
     return [
         _link(request, held, page)
         for site in all_sites
-        if site.name == _site_name(request)
+        if site.name == site_name(request)
         for held in site._registry.values()
         if isinstance(held, PagesAdmin)
         for page in held.pages()
@@ -109,7 +109,8 @@ def links(request: HttpRequest) -> list[Link]:
     ]
 
 
-def _site_name(request: Any) -> str:
+def site_name(request: Any) -> str:
+    """The name of the admin site that answers `request`."""
     match = request.resolver_match
     return getattr(request, "current_app", "") or (match.namespace if match else "")
 

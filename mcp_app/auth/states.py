@@ -37,11 +37,11 @@ class SignedStates:
             StateInvalid: changed, expired, or opened before.
         """
         try:
-            payload = signing.loads(text, salt=_SALT)
+            payload: dict[str, Any] = signing.loads(text, salt=_SALT)
         except Exception as error:
-            raise StateInvalid from error
-        if not isinstance(payload, dict) or payload.get("e", 0) <= time.time():
-            raise StateInvalid
+            raise StateInvalid("was not made here, or was changed") from error
+        if payload["e"] <= time.time():
+            raise StateInvalid("has expired: the answer came too late")
         _spend(str(payload["n"]))
         return payload
 
@@ -57,4 +57,4 @@ def _spend(name: str) -> None:
         with transaction.atomic(using=database):
             SpentState.objects.using(database).create(name=name, expires_at=expires_at)
     except IntegrityError:
-        raise StateInvalid from None
+        raise StateInvalid("was used before") from None

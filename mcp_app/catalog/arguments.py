@@ -6,10 +6,11 @@ from typing import Annotated, Any, Final, NotRequired
 
 from pydantic import ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined, SchemaValidator, to_json
+from pydantic_core import PydanticUndefined, to_json
 
 from mcp_app.catalog.disclosure import disclosure_of
 from mcp_app.catalog.errors import ArgumentsInvalid
+from mcp_app.catalog.exact import exact_validator
 from mcp_app.catalog.mirrored import mirrored, without_null
 from mcp_app.catalog.problems import Problem, Refused
 from mcp_app.catalog.repairs import container_types, repaired
@@ -67,7 +68,7 @@ class Arguments:
         )
         """Path of each argument that is mirrored in a header, with the header's name."""
         self._containers = _containers(self.schema)
-        self._validate = SchemaValidator(core).validate_json
+        self._validate = exact_validator(core).validate_json
 
     def bind(self, arguments: Mapping[str, Any], *, lenient: bool = True) -> dict[str, Any]:
         """What to call the function with: a value for each parameter but the context.

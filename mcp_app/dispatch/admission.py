@@ -32,6 +32,7 @@ from mcp_app.protocol.errors import (
 
 Declared = TypeVar("Declared", bound=Declaration)
 _NOT_PERMITTED: Final = "permission classes refused"
+_WITHDRAWN: Final = Deny("The call was permitted when it was asked about, and is not any more.")
 
 
 def call_tool(inbound: Inbound, services: Services) -> Call:
@@ -60,8 +61,26 @@ def call_tool(inbound: Inbound, services: Services) -> Call:
     return call
 
 
+def judge_again(call: Call, services: Services) -> None:
+    """What may have changed while a person thought: the caller's rights, the tool, the hooks."""
+    inbound, tool = call.inbound, call.target
+    standing = inbound.renew()
+    if standing is not None:
+        inbound.caller, inbound.access = standing
+    is_served = services.server.get(tool.name) is tool
+    if standing is None or not is_served or not inbound.may_use(tool):
+        call.verdict = _WITHDRAWN
+        inbound.record.decision = Decision.DENY
+        off = inbound.access.switched_off(tool)
+        inbound.record.error_class = type(off).__name__ if off else inbound.access.hidden_by(tool)
+        return
+    assert call.context is not None, "a call that may run has a context"
+    call.context.caller = inbound.caller
+    judge(call, services)
+
+
 def judge(call: Call, services: Services) -> None:
-    """Ask the product's hooks about a call whose arguments fit; again, where it has waited."""
+    """Ask the product's hooks about a call whose arguments fit."""
     tool, record = call.target, call.inbound.record
     assert isinstance(tool, Tool), "hooks judge tools"
     arguments = {k: v for k, v in call.arguments.items() if k != tool.arguments.context_name}
@@ -138,6 +157,7 @@ def let_in(
     """`found`, where this caller may use it now; `unknown` is raised where it is not to be seen."""
     declared = _visible(found, inbound, unknown)
     _note(declared, inbound)
+    _check_switches(declared, inbound)
     _check_limits(declared, inbound)
     _check_scopes(declared, inbound, services)
     _check_throttles(declared, inbound)
@@ -171,6 +191,15 @@ def _is_telling(found: Readable, values: Mapping[str, Any], services: Services) 
     """Whether the URI itself holds what the log may not."""
     level = found.audit or services.config.AUDIT_ARGUMENTS
     return bool(values) and (level != "redacted" or bool(found.sensitive & values.keys()))
+
+
+def _check_switches(declared: Declaration, inbound: Inbound) -> None:
+    # Whoever comes here may see it: "unknown" would keep no secret, and have a model guess on.
+    off = inbound.access.switched_off(declared)
+    if off is not None:
+        inbound.record.outcome = Outcome.DENIED
+        inbound.record.decision = Decision.DENY
+        raise off
 
 
 def _check_limits(declared: Declaration, inbound: Inbound) -> None:
@@ -222,12 +251,22 @@ def call_of(
     services: Services,
     manner: Manner,
 ) -> Call:
-    inbound.inputs.prepare(_binding(declared, inbound))
+    _open_state(declared, inbound)
     limit = declared.timeout if declared.timeout is not None else services.config.TOOL_TIMEOUT
     context = _context(declared, inbound, inbound.inputs)
     if declared.arguments.context_name is not None:
         bound[declared.arguments.context_name] = context
     return Call(declared, bound, inbound, manner, time_limit=limit, context=context)
+
+
+def _open_state(declared: Declaration, inbound: Inbound) -> None:
+    """Take the answers that came with the request, which are its own or none."""
+    try:
+        inbound.inputs.prepare(_binding(declared, inbound))
+    except InvalidParams as error:
+        inbound.record.decision = Decision.DENY
+        inbound.record.error_text = f"the requestState {error.__cause__}"
+        raise
 
 
 def _context(declared: Declaration, inbound: Inbound, inputs: Inputs) -> Context:

@@ -1,7 +1,7 @@
 """Whether a person has agreed to a call, in the very words that hold when it runs.
 
-A call that waited for its answer has its hooks asked once more, and where their question is another
-one by then, it is asked again.
+A call that waited for its answer is judged once more. Where its caller may not make it any more, it
+does not run; where the hooks' question is another one by then, it is asked again.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ ROUNDS: Final = 3
 def ask(call: Call) -> Ran | None:
     """Ask the client of a call that awaits agreement. What ends the call, if it does.
 
-    Never raises; blocks where the era's way of asking does.
+    Never raises.
     """
     confirm = _question(call)
     try:

@@ -301,10 +301,13 @@ class Context(ContextBase):
         """Ask several things at once, each under a key of its own.
 
         In the modern era the tool is run again from its start once the answers are there, and
-        finds them here: do what cannot be done twice after the last question.
+        finds them here: do what cannot be done twice after the last question. An answer is for the
+        message and the form that were shown; where the next attempt has others, it asks again.
 
         Raises:
-            CannotAsk: this client cannot be asked, refused, or did not answer in time.
+            CannotAsk: this client cannot be asked, refused, or did not answer in time; or too many
+                sync tools wait for an answer here already.
+            ValueError: in the modern era, a key stands for two different questions.
         """
         return self._inputs.ask(questions)
 

@@ -14,10 +14,10 @@ from typing import Any, Final
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.resources import Readable
 from mcp_app.dispatch import calls, confirmation
-from mcp_app.dispatch.admission import judge, target_of
+from mcp_app.dispatch.admission import judge_again, target_of
 from mcp_app.dispatch.calls import Call, Ran
 from mcp_app.dispatch.handlers import HANDLERS, Answer, features, server_info
-from mcp_app.dispatch.interfaces import CallRecord, Outcome
+from mcp_app.dispatch.interfaces import CallRecord, Decision, Outcome
 from mcp_app.dispatch.listening import Listening
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol import messages, methods
@@ -26,6 +26,7 @@ from mcp_app.protocol.errors import (
     MethodNotFound,
     ProtocolError,
     Refusal,
+    SwitchedOff,
     Unauthenticated,
 )
 from mcp_app.protocol.messages import RequestId
@@ -69,6 +70,8 @@ class Dispatcher:
         try:
             answer = self._handle(inbound)
             if not isinstance(answer, Answer):
+                # Its end may be told on an event loop, where no hook can be asked.
+                inbound.access.introduction()
                 return answer
             inbound.record.outcome = Outcome.OK
             return self._complete(inbound, answer)
@@ -79,25 +82,21 @@ class Dispatcher:
             return self.break_off(inbound)
 
     def agree(self, call: Call) -> Ran | None:
-        """Have a person agree, where that is called for. What ends the call, if it does."""
-        for _ in range(confirmation.ROUNDS):
-            if not call.awaits_agreement:
-                return None
-            ended = confirmation.ask(call)
-            if ended is not None or not call.inbound.inputs.waits:
-                return ended
-            judge(call, self.services)
-        return confirmation.given_up(call)
+        """Whether a person has agreed, where that is called for. What ends the call, if it does.
+
+        For a thread: where people are waited for, there is a loop.
+        """
+        return confirmation.ask(call) if call.awaits_agreement else None
 
     async def aagree(self, call: Call, hop: Hop) -> Ran | None:
-        """`agree` on an event loop: people are waited for there, and hooks asked through `hop`."""
+        """`agree` on an event loop, where people are waited for; all is judged again by `hop`."""
         for _ in range(confirmation.ROUNDS):
             if not call.awaits_agreement:
                 return None
             ended = await confirmation.aask(call)
             if ended is not None or not call.inbound.inputs.waits:
                 return ended
-            await hop(partial(judge, call, self.services))
+            await hop(partial(judge_again, call, self.services))
         return confirmation.given_up(call)
 
     def run(self, call: Call) -> Ran:
@@ -153,6 +152,9 @@ class Dispatcher:
         method = methods.find(request.method, route.version.era)
         if method.feature is not None and method.feature not in features(self.services):
             raise MethodNotFound("Method not found")
+        if method.feature is not None and (closed := inbound.access.in_maintenance()):
+            inbound.record.decision = Decision.DENY
+            raise closed
         method.check(inbound.params)
         route.dialect.check_name(request, inbound.headers)
         return HANDLERS[method.name](inbound, self.services)
@@ -222,7 +224,7 @@ def _outcome_of(error: ProtocolError) -> Outcome:
             return Outcome.UNKNOWN
         case Unauthenticated():
             return Outcome.UNAUTHENTICATED
-        case Refusal():
+        case Refusal() | SwitchedOff():
             return Outcome.DENIED
     return Outcome.REFUSED
 

@@ -205,10 +205,10 @@ def _server_info(services: Services, access: Access, version: ProtocolVersion) -
     return info if version.titles else {key: info[key] for key in ("name", "version")}
 
 
-def server_info(services: Services, access: Access | None = None) -> Mapping[str, Any]:
+def server_info(services: Services, access: Access) -> Mapping[str, Any]:
     """The `Implementation` object of this endpoint: the server's own words, else the settings'.
 
-    What the product's hooks have for a caller comes before both.
+    What the product's hooks have for the caller comes before both.
     """
     info = dict(services.config.server_info)
     server = services.server
@@ -218,7 +218,7 @@ def server_info(services: Services, access: Access | None = None) -> Mapping[str
         info["title"] = server.title
     if server.version:
         info["version"] = server.version
-    told = access.introduction() if access is not None else {}
+    told = access.introduction()
     return info | {name: told[name] for name in _OF_A_CALLER if name in told}
 
 

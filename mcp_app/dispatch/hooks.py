@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcp_app.catalog.definition import Tool
@@ -112,8 +112,11 @@ def _readable(value: Any) -> str:
 def _asked(hook: BeforeCall, context: Context, tool: Tool, arguments: Mapping[str, Any]) -> Verdict:
     try:
         verdict = hook(context, tool, dict(arguments))
-        if verdict is None or isinstance(verdict, Verdict):
-            return verdict or ALLOWED
+        if verdict is None or isinstance(verdict, Allow):
+            return ALLOWED
+        if isinstance(verdict, Deny | Confirm):
+            # It may be lazily translated; what is agreed to are the words in one language.
+            return replace(verdict, message=str(verdict.message))
         raise TypeError(f"a hook before a call returned a {type(verdict).__name__}")
     except BaseException:
         # A gate that breaks stays shut, whatever breaks it.

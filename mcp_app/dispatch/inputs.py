@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from mcp_app.catalog.inputs import AnswerInvalid, Question
+from mcp_app.catalog.inputs import CONFIRMATION, AnswerInvalid, Question
 from mcp_app.protocol.errors import InvalidParams, MissingCapability
 from mcp_app.protocol.versions import ProtocolVersion
 
@@ -72,7 +72,7 @@ class Unanswered(CannotAsk):
 
 
 class StateInvalid(Exception):
-    """A `requestState` that was not made here, for this request, just now."""
+    """A `requestState` that was not made here, for this request, just now; for the log, why."""
 
 
 class StateSigner(Protocol):
@@ -116,7 +116,7 @@ class RetriedInputs:
     """The modern way: answers come with the next attempt, and earlier ones in the state.
 
     The state names what was asked, by a digest of the words that were shown: an answer is good for
-    those alone, and what nobody was asked is not answered.
+    those alone. A client may answer before it is asked, but for whether the call may run.
     """
 
     waits: ClassVar[bool] = False
@@ -162,9 +162,10 @@ class RetriedInputs:
         try:
             payload = self.signer.open(self.state)
             if {key: payload.get(key) for key in ("p", "m", "d")} != binding.as_dict():
-                raise StateInvalid
-        except StateInvalid:
-            raise InvalidParams("The requestState is not valid; begin the request again.") from None
+                raise StateInvalid("belongs to another request, or to somebody else's")
+        except StateInvalid as error:
+            told = "The requestState is not valid; begin the request again."
+            raise InvalidParams(told) from error
         self._answers = dict(payload.get("a", {}))
         self._asked = dict(payload.get("q", {}))
 
@@ -207,7 +208,8 @@ class RetriedInputs:
             raise ValueError(f"two different questions have the key {key!r}")
 
     def _read(self, key: str, question: Question[Any]) -> Any:
-        if self._asked.get(key) != self._shown[key]:
+        unasked = None if key == CONFIRMATION else self._shown[key]
+        if self._asked.get(key, unasked) != self._shown[key]:
             raise KeyError(key)
         # What was answered before is not answered anew.
         raw = self._answers[key] if key in self._answers else self.responses[key]

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer
@@ -12,6 +12,7 @@ from mcp_app.dispatch.context import Caller, Cancellation, Outlet
 from mcp_app.dispatch.hooks import BeforeCall
 from mcp_app.dispatch.inputs import Inputs, StateSigner
 from mcp_app.dispatch.interfaces import CallRecord, SessionState, SessionStore
+from mcp_app.protocol.errors import SwitchedOff
 from mcp_app.protocol.messages import Request
 from mcp_app.protocol.route import Route
 from mcp_app.protocol.versions import ProtocolVersion
@@ -30,6 +31,14 @@ class Access(Protocol):
 
     def hidden_by(self, declared: Declaration) -> str:
         """The hook that does not let `permits` admit it; empty where it is no hook."""
+        ...
+
+    def switched_off(self, declared: Declaration) -> SwitchedOff | None:
+        """What a call of it is told where an administrator has turned it off."""
+        ...
+
+    def in_maintenance(self) -> SwitchedOff | None:
+        """What every request is told while the whole server is closed."""
         ...
 
     def retry_after(self, declared: Declaration) -> float | None:
@@ -101,6 +110,14 @@ class Services:
     """The `WWW-Authenticate` value that asks for these scopes."""
 
 
+Standing: TypeAlias = tuple[Caller, Access]
+"""A caller, and what they may do."""
+
+
+def _nobody() -> Standing | None:
+    return None
+
+
 @dataclass(slots=True, eq=False)
 class Inbound:
     """One message with all that is known about it. Lives as long as its answer takes."""
@@ -118,6 +135,8 @@ class Inbound:
     """Makes Django's request, for another look at what the caller may do."""
     streams: bool = False
     """Whether the door can keep an answer open."""
+    renew: Callable[[], Standing | None] = _nobody
+    """Looks at the caller anew, where time has passed; None where they are let in no more."""
     cancellation: Cancellation = field(default_factory=Cancellation)
     _answered: threading.Lock = field(default_factory=threading.Lock)
 
@@ -126,8 +145,9 @@ class Inbound:
         return self._answered.acquire(blocking=False)
 
     def may_use(self, declared: Declaration) -> bool:
-        """Whether the caller's lists hold it: permitted to the user and within the token."""
-        return self.access.permits(declared) and self.caller.reaches(declared)
+        """Whether the caller's lists hold it: permitted, within the token, not switched off."""
+        usable = self.access.permits(declared) and self.caller.reaches(declared)
+        return usable and self.access.switched_off(declared) is None
 
     @property
     def params(self) -> Mapping[str, Any]:

@@ -19,11 +19,20 @@ _AGE: Final = re.compile(r"(\d{1,6})([hdwy])")
 
 def ago(text: str) -> datetime:
     """The moment that was as long ago as `text` says. Raises CommandError."""
+    return _shifted(text, -1)
+
+
+def ahead(text: str) -> datetime:
+    """A moment as `moment` reads it, an age being the time from now. Raises CommandError."""
+    return _shifted(text, 1) if _AGE.fullmatch(text) else moment(text)
+
+
+def _shifted(text: str, sign: int) -> datetime:
     match = _AGE.fullmatch(text)
     if match is None:
         raise CommandError(f"{text!r} is no age. Write one such as 90d, 12h, 4w or 1y.")
     try:
-        return timezone.now() - int(match[1]) * _UNITS[match[2]]
+        return timezone.now() + sign * int(match[1]) * _UNITS[match[2]]
     except OverflowError:
         raise CommandError(f"{text!r} is too long a time.") from None
 

@@ -1,9 +1,10 @@
-"""The rows of mcp_app: tokens and their secrets, call events and seals, handshake sessions."""
+"""The rows of mcp_app: tokens and secrets, call events and seals, handshake sessions, switches."""
 
 from mcp_app.models.events import CallDecision, CallEvent, CallOutcome
 from mcp_app.models.seals import Seal
 from mcp_app.models.sessions import Session
 from mcp_app.models.streams import SpentState, StreamEvent
+from mcp_app.models.switches import Switch, SwitchKind, SwitchNoun
 from mcp_app.models.tokens import Token, TokenQuerySet, TokenSecret, TokenStatus
 
 __all__ = [
@@ -14,6 +15,9 @@ __all__ = [
     "Session",
     "SpentState",
     "StreamEvent",
+    "Switch",
+    "SwitchKind",
+    "SwitchNoun",
     "Token",
     "TokenQuerySet",
     "TokenSecret",

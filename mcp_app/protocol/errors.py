@@ -213,6 +213,20 @@ class LimitsUnavailable(Refusal):
         self.headers["Retry-After"] = "5"
 
 
+class SwitchedOff(ProtocolError):
+    """An administrator has turned this off. `seconds` are those to its end, where it has one.
+
+    Under HTTP 200: clients give up on a 503 without reading what it says, and Django reports each
+    to the site's administrators.
+    """
+
+    code = 503
+
+    def __init__(self, message: str, seconds: int | None = None) -> None:
+        data = None if seconds is None else {"retryAfterSeconds": seconds}
+        super().__init__(message, data=data)
+
+
 class SessionNotFound(Refusal):
     """No session of the caller's: the client begins a new one (`2025-11-25 basic/transports`)."""
 

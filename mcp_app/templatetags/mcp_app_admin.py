@@ -25,6 +25,14 @@ def mcp_app_pages(context: Mapping[str, Any]) -> list[Any]:
     return links(context["request"])
 
 
+@register.simple_tag(takes_context=True)
+def mcp_app_calls(context: Mapping[str, Any], of: Any) -> str:
+    """The address of the calls of a user or with a token, for those who may see them."""
+    from mcp_app.admin.links import calls_url
+
+    return calls_url(context["request"], of) if of else ""
+
+
 @register.filter
 def moment(at: Any) -> Any:
     """A date and a time as the lists show them."""
@@ -34,12 +42,60 @@ def moment(at: Any) -> Any:
 
 
 @register.filter
+def duration(milliseconds: float | None) -> str:
+    """A time in the unit that suits it."""
+    from mcp_app.admin.display import duration as text
+
+    return text(milliseconds)
+
+
+@register.filter
+def percentage(share: float | None) -> str:
+    """A share between 0 and 1 in per cent, or a dash for none."""
+    from mcp_app.admin.display import percentage as text
+
+    return text(share)
+
+
+@register.filter
+def outcome_badge(event: Any) -> Any:
+    """How a call ended, with a coloured mark."""
+    from mcp_app.admin.display import outcome_badge as badge
+
+    return badge(event)
+
+
+@register.filter
+def pretty_json(value: Any) -> Any:
+    """A JSON value on lines of its own."""
+    from mcp_app.admin.display import pretty_json as shown
+
+    return shown(value)
+
+
+@register.filter
+def text_block(text: str) -> Any:
+    """A longer text with its own line breaks."""
+    from mcp_app.admin.display import block
+
+    return block(text)
+
+
+@register.filter
 def labelled(cells: Sequence[str], headers: Sequence[Mapping[str, Any]]) -> list[SafeString]:
     """The cells of a row, each with its column's name in `data-label`, for where rows are cards."""
     return [
         _labelled(cell, str(capfirst(str(header["text"]))))
         for cell, header in zip(cells, headers, strict=False)
     ]
+
+
+@register.filter
+def beside_filters(changelist: Any) -> list[tuple[str, str]]:
+    """What a list's address says that is in no field of its filters' form."""
+    fields = {name for spec in changelist.filter_specs for name in spec.expected_parameters()}
+    said = changelist.filter_params.items()
+    return [(name, value) for name, values in said if name not in fields for value in values]
 
 
 def _labelled(cell: str, label: str) -> SafeString:

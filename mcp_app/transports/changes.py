@@ -15,10 +15,10 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 
 from mcp_app import signals
 from mcp_app.catalog.registry import default_server
-from mcp_app.models import Token
+from mcp_app.models import Switch, Token
 from mcp_app.transports.bus import bus
-from mcp_app.transports.live import LISTS_TOPIC, RESOURCES_TOPIC, user_topic
-from mcp_app.transports.watch import CREDENTIALS_TOPIC
+from mcp_app.transports.live import RESOURCES_TOPIC, user_topic
+from mcp_app.transports.watch import CREDENTIALS_TOPIC, LISTS_TOPIC
 
 
 def lists_changed() -> None:
@@ -52,6 +52,8 @@ def connect() -> None:
         if relation is not None:
             uid = f"mcp_app.{field}"
             m2m_changed.connect(_user_related, sender=relation.through, dispatch_uid=uid)
+    for said in (post_save, post_delete):
+        said.connect(_switched, sender=Switch, dispatch_uid="mcp_app.switch")
     permissions = Group.permissions.through
     m2m_changed.connect(_group_related, sender=permissions, dispatch_uid="mcp_app.group")
     default_server.on_change(lists_changed)
@@ -88,6 +90,10 @@ def _token_ended(token: Token, **_: Any) -> None:
 def _user_related(instance: Any, action: str, reverse: bool, using: str, **_: Any) -> None:
     if action.startswith("post_"):
         _tell(LISTS_TOPIC if reverse else user_topic(instance.pk), using)
+
+
+def _switched(using: str, **_: Any) -> None:
+    _tell(LISTS_TOPIC, using)
 
 
 def _group_related(action: str, using: str, **_: Any) -> None:

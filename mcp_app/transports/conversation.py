@@ -233,22 +233,24 @@ class Conversation:
         return get_stream(opened, self._dispatcher.services)
 
     async def _finish(self, call: Call) -> Reply | None:
-        """Run what one hop could not: what a person has to agree to first, and an async tool, here;
-        what writes in its own lane.
-        """
-        ran = await self._agree(call) if call.awaits_agreement else None
+        """Run what one hop could not: an async tool here, one that writes in its own lane."""
+        ended = await self._agree(call) if call.awaits_agreement else None
+        if ended is not None:
+            return await self._settled(call, ended)
         writes = call.runs and not call.target.read_only
-        if ran is None and not may_run(await _committed(begin(call.inbound, writes=writes))):
+        if not may_run(await _committed(begin(call.inbound, writes=writes))):
             return self._dispatcher.withhold(call.inbound)
-        if ran is None and call.target.is_async:
-            ran = await self._run_async(call)
-        if ran is None:
-            lane = READ if call.target.read_only else WRITE
-            step = await self._hop(lane, partial(self._run, call))
-        else:
-            settle = partial(self._settle, call, ran)
-            # What is left to the time limit is to read a lazy value.
-            step = await (READ.run(settle) if ran.error else self._hop(READ, settle))
+        if call.target.is_async:
+            return await self._settled(call, await self._run_async(call))
+        lane = READ if call.target.read_only else WRITE
+        step = await self._hop(lane, partial(self._run, call))
+        return step if isinstance(step, Reply) else None
+
+    async def _settled(self, call: Call, ran: Ran) -> Reply | None:
+        """The reply of a call that ended here."""
+        settle = partial(self._settle, call, ran)
+        # What is left to the time limit is to read a lazy value.
+        step = await (READ.run(settle) if ran.error else self._hop(READ, settle))
         return step if isinstance(step, Reply) else None
 
     async def _agree(self, call: Call) -> Ran | None:

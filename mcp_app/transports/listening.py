@@ -59,13 +59,13 @@ class SessionWording:
 class ListenWording:
     """That of a modern subscription: acknowledged, tagged throughout, a result at its end."""
 
-    __slots__ = ("_acknowledged", "_dialect", "_request_id", "_services")
+    __slots__ = ("_acknowledged", "_dialect", "_request_id", "_server_info")
 
     def __init__(self, listening: Listening, services: Services) -> None:
         self._request_id = listening.inbound.request.id
         self._dialect = listening.inbound.route.dialect
         self._acknowledged = listening.interest
-        self._services = services
+        self._server_info = server_info(services, listening.inbound.access)
 
     @property
     def _meta(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class ListenWording:
 
     def closing(self) -> bytes:
         """The response to the request that asked for it."""
-        ended = self._dialect.complete({"_meta": self._meta}, server_info(self._services), None)
+        ended = self._dialect.complete({"_meta": self._meta}, self._server_info, None)
         return sse.event(messages.dumps(messages.result_response(self._request_id, ended)))
 
 
@@ -111,7 +111,8 @@ class Look:
         access = CallerAccess(caller, self.http_request, self.services.server)
 
         def may_use(declared: Declaration) -> bool:
-            return access.permits(declared) and caller.reaches(declared)
+            usable = access.permits(declared) and caller.reaches(declared)
+            return usable and access.switched_off(declared) is None
 
         server = self.services.server
         return {kind: digest_of(kind, self.version, may_use, server) for kind in self.kinds}

@@ -14,11 +14,9 @@ from mcp_app.protocol import messages, sse
 from mcp_app.transports.bus import LOST, Subscription, bus
 from mcp_app.transports.keepalive import keep_alives
 from mcp_app.transports.postbox import session_topic
-from mcp_app.transports.watch import watch
+from mcp_app.transports.watch import LISTS_TOPIC, watch
 from mcp_app.work.lanes import READ
 
-LISTS_TOPIC: Final = "lists"
-"""Where it is told that declarations or switches changed, for everybody."""
 RESOURCES_TOPIC: Final = "resources"
 """Where it is told which resource has changed."""
 _MOST_WAITING: Final = 1000

@@ -4,9 +4,14 @@ What every kind of request shares; `exchange` takes bodies, `session_requests` t
 """
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+
+from django.http import HttpRequest
 
 from mcp_app.access.checks import CallerAccess
+from mcp_app.auth.liveness import recall
 from mcp_app.dispatch.context import Caller, Cancellation, Outlet
 from mcp_app.dispatch.dispatcher import (
     Dispatcher,
@@ -18,7 +23,7 @@ from mcp_app.dispatch.dispatcher import (
 )
 from mcp_app.dispatch.inputs import Inputs, InputUnavailable
 from mcp_app.dispatch.interfaces import CallRecord, SessionState
-from mcp_app.dispatch.services import Inbound
+from mcp_app.dispatch.services import Inbound, Standing
 from mcp_app.protocol import door, envelope, handshake
 from mcp_app.protocol import headers as names
 from mcp_app.protocol.errors import InvalidRequest, ProtocolError, SessionNotFound
@@ -127,8 +132,7 @@ class Reception:
         record.protocol_version = route.version.name
         record.client_name, record.client_version = route.client.name, route.client.version
         record.session_id = session.session_id if session is not None else ""
-        server = self.dispatcher.services.server
-        access = CallerAccess(caller, lambda: self.incoming.request, server, route)
+        access = self._access(caller, route, lambda: self.incoming.request)
         cancellation = Cancellation()
         return Inbound(
             request=request,
@@ -142,8 +146,21 @@ class Reception:
             inputs=inputs or self._asking(route, session, cancellation),
             http_request=self.incoming.again,
             streams=self.streams,
+            renew=partial(self._renewed, caller, route),
             cancellation=cancellation,
         )
+
+    def _access(
+        self, caller: Caller, route: Route, request: Callable[[], HttpRequest]
+    ) -> CallerAccess:
+        return CallerAccess(caller, request, self.dispatcher.services.server, route)
+
+    def _renewed(self, caller: Caller, route: Route) -> Standing | None:
+        """Who the caller is by now; runs where the database may be asked."""
+        found = recall(caller)()
+        if found is None:
+            return None
+        return found, self._access(found, route, self.incoming.again)
 
     def _asking(
         self, route: Route, session: SessionState | None, cancellation: Cancellation

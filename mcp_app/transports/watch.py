@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from django.utils import timezone
 
+from mcp_app.access.switches import any_ended
 from mcp_app.auth.liveness import find_ended
 from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
@@ -23,6 +24,8 @@ from mcp_app.work.lanes import READ
 
 logger: Final = logging.getLogger("mcp_app.streams")
 
+LISTS_TOPIC: Final = "lists"
+"""Where it is told that lists may have changed."""
 CREDENTIALS_TOPIC: Final = "credentials"
 """Where it is told whose credentials may have ended."""
 
@@ -44,6 +47,7 @@ class StreamWatch:
         self._streams: set[OpenStream] = set()
         self._task: asyncio.Task[None] | None = None
         self._told = asyncio.Event()
+        self._looked_at = timezone.now()
         self._subscription: Subscription | None = None
         self._of_user: Counter[Any] = Counter()
         self._owners: Counter[str] = Counter()
@@ -124,6 +128,7 @@ class StreamWatch:
             told.clear()
             try:
                 await self._end_what_is_over()
+                await self._tell_of_ended_switches()
             except Exception:
                 logger.exception("Open streams could not be checked")
 
@@ -137,6 +142,12 @@ class StreamWatch:
         for stream in tuple(self._streams):
             if stream.credential in ended:
                 stream.end()
+
+    async def _tell_of_ended_switches(self) -> None:
+        """A switch ends by itself, within a keep-alive for the streams that are open here."""
+        since, self._looked_at = self._looked_at, timezone.now()
+        if await READ.run(partial(any_ended, since, self._looked_at)):
+            bus.publish(LISTS_TOPIC, {})
 
 
 watch: Final = StreamWatch()

@@ -36,11 +36,11 @@ _here: Final = _Here()
 @contextmanager
 def at(place: Lender) -> Iterator[None]:
     """What the block does in this thread it does in `place`."""
-    _here.place = place
+    before, _here.place = _here.place, place
     try:
         yield
     finally:
-        _here.place = None
+        _here.place = before
 
 
 def lent() -> AbstractContextManager[None]:

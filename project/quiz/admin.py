@@ -3,9 +3,12 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
 from django.db.models import Model
 from django.http import HttpRequest
 
+from mcp_app.admin import UserCalls
 from project.quiz.models import (
     Announcement,
     CountryStatistic,
@@ -112,3 +115,13 @@ class AnnouncementAdmin(ReadOnlyAdmin):
     list_select_related = ("room", "created_by")
     search_fields = ("message", "room__invite_code")
     date_hierarchy = "created_at"
+
+
+class CallingUserAdmin(UserCalls, UserAdmin):  # type: ignore[type-arg]
+    """Users, each with a link to what was called in their name."""
+
+
+# Not where other settings have users of their own.
+if admin.site.is_registered(User):
+    admin.site.unregister(User)
+    admin.site.register(User, CallingUserAdmin)

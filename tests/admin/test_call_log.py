@@ -1,7 +1,7 @@
 """The call log: read-only, escaped, and made for a table that is never counted (D-083, D-085)."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from mcp_app.admin import paging
+from mcp_app.audit.outcomes import GROUPS
 from mcp_app.auth.hashing import Secret
 from mcp_app.dispatch.interfaces import Decision, Outcome
 from mcp_app.models import CallDecision, CallEvent, CallOutcome, Token
@@ -42,10 +43,15 @@ def events(issued: Issued, ana: Any) -> dict[str, CallEvent]:
             token_lookup=secret.reveal()[4:16],
             correlation_id="a" * 32,
             created_at=now,
+            client_name="Claude Code",
+            client_version="2.1",
+            duration_ms=12.5,
         ),
         "gone": make(
             tool="get_room",
             outcome="denied",
+            decision="deny",
+            duration_ms=2000,
             username="ben",
             token_name="old phone",
             token_lookup="abcdefABCDEF",
@@ -56,7 +62,7 @@ def events(issued: Issued, ana: Any) -> dict[str, CallEvent]:
     }
 
 
-def found(client: Client, events: dict[str, CallEvent], **query: str) -> set[str]:
+def found(client: Client, events: dict[str, CallEvent], /, **query: str) -> set[str]:
     response = client.get(url("changelist"), query)
     assert response.status_code == 200, response
     keys = {event.pk for event in response.context["cl"].result_list}
@@ -91,6 +97,17 @@ def test_the_choices_are_the_dispatchers_words() -> None:
         ({"q": "mcp_abcdefABCDEF_…"}, {"gone"}),
         ({"q": "'; drop table"}, set()),
         ({"user": "ana", "tool": "get_room"}, set()),
+        ({"result": "ok"}, {"ana"}),
+        ({"result": "turned_away"}, {"gone", "nobody"}),
+        ({"result": "failed"}, set()),
+        ({"decision": "deny"}, {"gone"}),
+        ({"decision": "no such"}, set()),
+        ({"client": "Claude Code"}, {"ana"}),
+        ({"client": "Claude"}, set()),
+        ({"min_ms": "12.5"}, {"ana", "gone"}),
+        ({"min_ms": "12.6"}, {"gone"}),
+        ({"max_ms": "12.5"}, {"ana"}),
+        ({"min_ms": "13", "max_ms": "14"}, set()),
     ],
 )
 def test_each_filter_and_search_finds_its_calls(
@@ -104,17 +121,98 @@ def test_the_date_filter_narrows(boss_client: Client, events: dict[str, CallEven
     assert found(boss_client, events, created_at__gte=week_ago) == {"ana", "nobody"}
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"since": "2026-03-29"}, {"last of the 29th", "first of the 30th"}),
+        ({"until": "2026-03-28"}, {"last of the 28th"}),
+        ({"since": "2026-03-29", "until": "2026-03-29"}, {"last of the 29th"}),
+        ({"since": "2026-03-29T23:59"}, {"last of the 29th", "first of the 30th"}),
+        ({"until": "2026-03-29T23:59"}, {"last of the 28th"}),
+        ({"since": "2026-03-29T22:00:00+00:00"}, {"first of the 30th"}),
+        ({"since": "2026-03-30", "until": "2026-03-29"}, set()),
+    ],
+)
+def test_days_are_those_of_the_current_time_zone(
+    query: dict[str, str], expected: set[str], boss_client: Client, settings: Any
+) -> None:
+    settings.TIME_ZONE = "Europe/Berlin"  # where the 29th of March 2026 has 23 hours
+    moments = {
+        "last of the 28th": datetime(2026, 3, 28, 22, 59, 30, tzinfo=UTC),
+        "last of the 29th": datetime(2026, 3, 29, 21, 59, 30, tzinfo=UTC),
+        "first of the 30th": datetime(2026, 3, 29, 22, 0, tzinfo=UTC),
+    }
+    events = {
+        name: CallEvent.objects.create(outcome="ok", created_at=at) for name, at in moments.items()
+    }
+    assert found(boss_client, events, **query) == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"since": "yesterday"},
+        {"until": "9999-12-31"},
+        {"since": "0001-01-01"},
+        {"until": "2026-02-30"},
+        {"min_ms": "fast"},
+        {"result": "fine"},
+    ],
+)
+def test_what_cannot_be_read_finds_nothing_wrong(
+    query: dict[str, str], boss_client: Client
+) -> None:
+    response = boss_client.get(url("changelist"), query)
+    assert (response.status_code, response["Location"]) == (302, f"{url('changelist')}?e=1")
+
+
+def test_yesterday_is_a_click_away(boss_client: Client, events: dict[str, CallEvent]) -> None:
+    now = timezone.localtime()
+    yesterday = str((now - timedelta(days=1)).date())
+    late = now.replace(hour=23, minute=59) - timedelta(days=1)
+    events["late"] = CallEvent.objects.create(outcome="failed", created_at=late)
+    text = boss_client.get(url("changelist"), {"result": "failed"}).content.decode()
+    query = f"result=failed&amp;since={yesterday}&amp;until={yesterday}"
+    assert f'<a href="?{query}">Yesterday</a>' in text
+    assert found(boss_client, events, result="failed", since=yesterday, until=yesterday) == {"late"}
+
+
+def test_fields_that_were_left_empty_do_not_stay_in_the_address(boss_client: Client) -> None:
+    response = boss_client.get(url("changelist"), {"tool": "", "user": "ana", "since": ""})
+    assert (response.status_code, response["Location"]) == (302, f"{url('changelist')}?user=ana")
+    assert boss_client.get(url("changelist"), {"all": ""}).status_code == 200
+
+
+def test_a_list_of_nothing_says_why(boss_client: Client, db: None) -> None:
+    text = boss_client.get(url("changelist")).content.decode()
+    assert "No call has been recorded yet." in text
+    text = boss_client.get(url("changelist"), {"user": "nobody"}).content.decode()
+    assert "No call fits what is searched and filtered for." in text
+    assert '<a href="?" class="showall">Show all calls</a>' in text
+
+
+def test_every_outcome_is_in_one_group() -> None:
+    grouped = [outcome for outcomes in GROUPS.values() for outcome in outcomes]
+    assert sorted(grouped) == sorted(CallOutcome)
+
+
 def test_a_tokens_prefix_finds_calls_with_its_other_secrets_too(
     boss_client: Client, events: dict[str, CallEvent], issued: Issued
 ) -> None:
     assert found(boss_client, events, token=issued[1].reveal()[:16]) == {"ana"}
 
 
-def test_typed_filters_keep_the_others(boss_client: Client, events: dict[str, CallEvent]) -> None:
-    page = boss_client.get(url("changelist"), {"tool": "list_rooms", "user": 'an"a'})
-    text = page.content.decode()
-    assert '<input type="hidden" name="tool" value="list_rooms">' in text
-    assert 'value="an&quot;a"' in text
+def test_the_filters_keep_each_other_and_the_rest_of_the_address(
+    boss_client: Client, events: dict[str, CallEvent]
+) -> None:
+    query = {"tool": "gone <b>", "user": 'an"a', "q": "ana", "created_at__gte": "2026-01-01T00:00Z"}
+    text = boss_client.get(url("changelist"), query).content.decode()
+    form = text.partition('class="mcp-filters"')[2].partition("</form>")[0]
+    assert '<option value="gone &lt;b&gt;" selected>' in form
+    assert 'value="an&quot;a"' in form
+    assert '<input type="hidden" name="q" value="ana">' in form
+    assert '<input type="hidden" name="created_at__gte" value="2026-01-01T00:00Z">' in form
+    assert form.count('name="user"') == 1
 
 
 def test_the_newest_stand_first(boss_client: Client, events: dict[str, CallEvent]) -> None:

@@ -82,7 +82,7 @@ def fill(rows: int) -> None:
         issue(user=user, name=f"token {number}")
     with connection.cursor() as cursor:
         cursor.execute(FILL, {"rows": rows})
-        cursor.execute("ANALYZE mcp_app_callevent")
+        cursor.execute("VACUUM ANALYZE mcp_app_callevent")
 
 
 WEEK_AGO = datetime.now(UTC) - timedelta(days=7)
@@ -102,11 +102,17 @@ PAGES = {
     "search tool": {"q": "tool_3"},
     "search user": {"q": "user3"},
     "search nothing": {"q": "no such thing"},
+    "filter result went wrong": {"result": "failed"},
+    "filter client": {"client": "Claude Code"},
+    "filter client that never called": {"client": "nothing"},
+    "filter decision without rows": {"decision": "confirm"},
+    "filter slow without rows": {"min_ms": "1000"},
+    "filter one day": {"since": f"{WEEK_AGO:%Y-%m-%d}", "until": f"{WEEK_AGO:%Y-%m-%d}"},
     "last page": {"p": "200"},
 }
 
 
-def look() -> None:
+def look(rows: int) -> None:
     """Each page of the call log, the second time it is asked for."""
     from django.contrib.auth import get_user_model
     from django.test import Client
@@ -118,6 +124,13 @@ def look() -> None:
     for name, query in PAGES.items():
         assert client.get(url, query).status_code == 200
         timed(name, lambda query=query: client.get(url, query))  # type: ignore[misc]
+    overview = reverse("admin:mcp_app_callevent_overview")
+    for period in ("day", "week", "month"):
+        client.get(overview, {"for": period})
+        timed(f"overview, {period}", lambda p=period: client.get(overview, {"for": p}))  # type: ignore[misc]
+    story = reverse("admin:mcp_app_callevent_change", args=[rows // 2])
+    client.get(story)
+    timed("one call", lambda: client.get(story))
     export = reverse("admin:mcp_app_callevent_export", args=["csv"])
     for name, query in (("all", {}), ("tool", {"tool": "tool_7"}), ("user", {"user": "user7"})):
         response = client.get(export, query)
@@ -162,7 +175,7 @@ def main(rows: int) -> None:
         from django.core.management import call_command
 
         timed(f"{rows} rows made", lambda: fill(rows))
-        look()
+        look(rows)
         for form in ("csv", "jsonl"):
             file = os.path.join(tempfile.gettempdir(), f"{NAME}.{form}")
             timed(

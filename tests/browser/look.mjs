@@ -7,6 +7,8 @@ const VIEWS = [1280, 400].flatMap((width) => ["light", "dark"].map((scheme) => (
 async function look(page, name, path, view) {
   page.errors.length = 0;
   const response = await page.goto(path);
+  // What is folded away is looked at, too.
+  await page.evaluate(() => document.querySelectorAll("main details").forEach((each) => (each.open = true)));
   const wrong = await unfit(page);
   if (response.status() !== 200) wrong.push(`status ${response.status()}`);
   const wide = await overflow(page);

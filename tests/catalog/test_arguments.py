@@ -30,6 +30,16 @@ class Number(IntEnum):
     ONE = 1
 
 
+class Switch(Enum):
+    ON = True
+    AUTO = "auto"
+
+
+class Odds(BaseModel):
+    lives: Literal[0, 9]
+    number: Number
+
+
 class Filter(BaseModel):
     name: str
     limit: int = 5
@@ -87,6 +97,12 @@ def refusal(annotation: Any, value: Any, *, lenient: bool = True, **options: Any
         (Color, "red", Color.RED),
         (Number, 1, Number.ONE),
         (Literal["a", "b"], "b", "b"),
+        (Literal["a", 1], 1.0, 1),
+        (Literal[1, True], True, True),
+        (Literal[1, True], 1, 1),
+        (Literal[1] | bool, True, True),
+        (Switch, True, Switch.ON),
+        (Odds, {"lives": 0, "number": 1}, Odds(lives=0, number=Number.ONE)),
         (int | None, None, None),
         (list[int], [1, 2.0], [1, 2]),
         (set[int], [1, 2], {1, 2}),
@@ -131,6 +147,14 @@ def test_json_becomes_the_value_that_the_annotation_names(
         (bytes, "a b"),
         (Color, "blue"),
         (Literal["a"], "b"),
+        (Literal["a", 1], True),
+        (Literal["a", 0] | None, False),
+        (Literal[True, "a"], 1),
+        (list[Literal[1]], [True]),
+        (Number, True),
+        (Switch, 1),
+        (Odds, {"lives": False, "number": 1}),
+        (Odds, {"lives": 0, "number": True}),
         (Annotated[int, Field(ge=1, le=100)], 101),
         (list[int], "1,2"),
         (list[int], {"a": 1}),
@@ -336,8 +360,13 @@ SIMPLE: list[Any] = [
     Annotated[int, Field(ge=0, lt=10)],
     Annotated[str, Field(min_length=1, max_length=3)],
     Literal["a", 1],
+    Literal[True, "a"],
+    Literal[0, 1] | bool,
+    Number,
+    Switch,
     Color,
     Filter,
+    Odds,
     Cat | Dog,
     Pet,
     Point,
@@ -355,7 +384,9 @@ JSON = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["name", "limit", "kind", "lives", "x", "y"]), inner, max_size=3
+            st.sampled_from(["name", "limit", "kind", "lives", "number", "x", "y"]),
+            inner,
+            max_size=3,
         )
     ),
     max_leaves=6,

@@ -31,6 +31,7 @@ def prefix(token: Any) -> str:
 def test_who_may_call_passes_each_gate(ana: Any) -> None:
     assert gates("shell_add", "--user", "ana") == {
         "permission IsAuthenticated": (True, "asked as GET"),
+        "switches": (True, "none is set"),
         "limits of the token": (True, "the token has none"),
         "scopes": (True, "needs none"),
     }

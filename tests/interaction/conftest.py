@@ -12,6 +12,7 @@ from django.test.utils import override_settings
 
 from mcp_app.auth.tokens import issue
 from mcp_app.testing import DOORS, Door, MCPClient, inline_workers
+from tests.interaction import prompts, resources  # noqa: F401 - they declare what the server has
 from tests.interaction.tools import server
 
 MODERN = "2026-07-28"

@@ -8,11 +8,12 @@ from django.test.utils import override_settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.throttling import BaseThrottle
 
-from mcp_app.models import Token
+from mcp_app.models import Switch, Token
 from mcp_app.protocol import errors
 from mcp_app.protocol.envelope import VERSION_KEY
 from mcp_app.protocol.versions import Era
 from mcp_app.testing import Answer, MCPClient
+from tests.interaction.tools import server
 
 Serve = Callable[..., str]
 Refusals = dict[type[errors.ProtocolError], Answer]
@@ -67,6 +68,7 @@ def refusals(client: MCPClient, serve: Serve) -> Refusals:
         errors.LimitsUnavailable: client.call(broken),
         errors.OutsideLimits: _outside_limits(client, serve(nothing, name="writes")),
         errors.Unauthenticated: client.call("echo", headers={"authorization": "Bearer x"}),
+        errors.SwitchedOff: _switched_off(client, serve(nothing, name="turned_off")),
         errors.InsufficientScope: client.call("scoped"),
         errors.Throttled: client.call(throttled),
         errors.Forbidden: client.call("echo", headers={"origin": "https://evil.example"}),
@@ -95,6 +97,15 @@ def _outside_limits(client: MCPClient, tool: str) -> Answer:
     Token.objects.update(read_only=True)
     answer = client.call(tool)
     Token.objects.update(read_only=False)
+    return answer
+
+
+def _switched_off(client: MCPClient, tool: str) -> Answer:
+    switch = Switch.objects.create(
+        kind="off", server=server.name, noun="tool", name=tool, reason="Broken since noon."
+    )
+    answer = client.call(tool)
+    switch.delete()
     return answer
 
 

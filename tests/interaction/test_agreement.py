@@ -5,14 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
+from django.contrib.auth import get_user_model
+from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, Field, SecretStr
-from rest_framework.permissions import AllowAny
+from rest_framework.permissions import AllowAny, IsAdminUser
 
 from mcp_app import Context, MCPServer, ToolResult
+from mcp_app.access.switches import switch_for, turn
 from mcp_app.catalog.inputs import CONFIRMATION
 from mcp_app.hooks import confirm, deny
-from mcp_app.models import CallEvent
+from mcp_app.models import CallEvent, Token
 from mcp_app.testing import MCPClient
 from tests.interaction import wire
 from tests.interaction.conftest import MODERN, Counted, MakeClient, MakeToken, ready
@@ -115,15 +118,21 @@ def test_an_answer_is_for_the_form_that_was_shown(make_client: MakeClient, serve
     assert "Ada" in again(client, name, second, name=ada).text
 
 
-def test_an_answer_that_nobody_was_asked_for_is_none(make_client: MakeClient, serve: Any) -> None:
+def test_a_form_may_be_answered_before_it_is_asked_but_no_agreement_given(
+    make_client: MakeClient, settings: Any, serve: Any
+) -> None:
     def greet(ctx: Context) -> str:
         """Greet."""
-        return str(ctx.elicit("Who?", Name, key="name").content)
+        return f"Hello {ctx.elicit('Who?', Name, key='name').content.name}"
 
     client = make_client(MODERN, capabilities=ABLE)
-    forged = {"inputResponses": {"name": {"action": "accept", "content": {"name": "Ada"}}}}
-    params = {"name": serve(greet), "arguments": {}, **forged}
-    assert list(client.request("tools/call", params).result["inputRequests"]) == ["name"]
+    ada = {"action": "accept", "content": {"name": "Ada"}}
+    params = {"name": serve(greet), "arguments": {}}
+    early = {"inputResponses": {"name": ada, "else": YES, CONFIRMATION: YES}}
+    assert client.request("tools/call", params | early).text == "Hello Ada"
+    hook(settings, "BEFORE_CALL", lambda ctx, tool, arguments: confirm("Really?"))
+    asked = client.request("tools/call", params | early).result
+    assert list(asked["inputRequests"]) == [CONFIRMATION]
 
 
 def test_two_questions_of_one_key_fail_the_call(make_client: MakeClient, serve: Any) -> None:
@@ -140,8 +149,13 @@ def test_two_questions_of_one_key_fail_the_call(make_client: MakeClient, serve: 
     assert "two different questions" in CallEvent.objects.latest("pk").error_text
 
 
-def conversation(client: MCPClient, name: str, *answers: Any) -> tuple[list[str], Any]:
-    """What an older client's user is asked on the call's stream, and how the call ends."""
+def conversation(
+    client: MCPClient, name: str, *answers: Any, meanwhile: Callable[[], None] = lambda: None
+) -> tuple[list[str], Any]:
+    """What an older client's user is asked on the call's stream, and how the call ends.
+
+    `meanwhile` happens before each answer.
+    """
 
     async def scenario() -> tuple[list[str], Any]:
         application = wire.endpoint_application()
@@ -150,6 +164,7 @@ def conversation(client: MCPClient, name: str, *answers: Any) -> tuple[list[str]
         line = wire.send(application, client, call)
         for number, answer in enumerate(answers, 1):
             await line.until(lambda number=number: len(line.events) == number)
+            await sync_to_async(meanwhile)()
             told = {"jsonrpc": "2.0", "id": line.events[-1]["id"], "result": answer}
             await wire.send(application, client, told).end()
         await line.end()
@@ -210,6 +225,74 @@ def test_a_hook_may_deny_while_a_person_thinks(
     assert counted.runs == 0
     event = CallEvent.objects.get(tool=counted.name)
     assert (event.outcome, event.decision) == ("denied", "deny")
+
+
+def hide(settings: Any, name: str) -> None:
+    """Leave a tool out of every list."""
+    hook(settings, "LIST_TOOLS", lambda ctx, tools: [t for t in tools if t.name != name])
+
+
+def replace(settings: Any, name: str) -> None:
+    """Put another tool under the name of one."""
+    server.remove(name)
+
+    @server.tool(name=name, confirm="Really?")
+    def other() -> None:
+        """Another tool."""
+
+
+CHANGES: dict[str, Callable[[Any, str], Any]] = {
+    "permission": lambda settings, name: get_user_model().objects.update(is_staff=False),
+    "scope": lambda settings, name: Token.objects.update(scopes=[]),
+    "limits": lambda settings, name: Token.objects.update(tools=["echo"]),
+    "list": hide,
+    "tool": replace,
+    "switch": lambda settings, name: turn(
+        switch_for("off", server.name, noun="tool", name=name, reason="Broken.")
+    ),
+}
+
+
+@pytest.fixture
+def guarded(
+    staff: Any, make_token: MakeToken, lanes: None, serve: Any, counted: Counted
+) -> MCPClient:
+    """An older client of a member of staff, for a tool that staff alone may call."""
+
+    def refund(ctx: Context) -> str:
+        counted.runs += 1
+        return str(ctx.user.is_staff)
+
+    options = {"permission_classes": [IsAdminUser], "scopes": ["rooms:write"]}
+    counted.name = serve(refund, confirm="Really?", **options)
+    token = make_token(staff, "rooms:write")
+    client = MCPClient(token, version="2025-11-25", server=server, capabilities=ABLE)
+    client.initialize()
+    return client
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_agreement_comes_too_late_for_who_may_not_call_any_more(
+    guarded: MCPClient, settings: Any, counted: Counted, change: str
+) -> None:
+    name = counted.name
+    _, result = conversation(guarded, name, YES, meanwhile=lambda: CHANGES[change](settings, name))
+    assert result["isError"]
+    assert "is not any more" in result["content"][0]["text"]
+    assert counted.runs == 0
+    event = CallEvent.objects.get(tool=name)
+    assert (event.outcome, event.decision) == ("denied", "deny")
+    assert event.error_class.endswith("<lambda>") is (change == "list")
+    assert (event.error_class == "SwitchedOff") is (change == "switch")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_agreement_is_in_time_for_who_still_may(guarded: MCPClient, counted: Counted) -> None:
+    asked, result = conversation(guarded, counted.name, YES)
+    assert asked == ["Really?"]
+    assert result["content"][0]["text"] == "True"
+    assert counted.runs == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -321,6 +404,14 @@ def test_a_denied_call_names_the_hook(make_client: MakeClient, settings: Any) ->
     hook(settings, "BEFORE_CALL", lambda ctx, tool, arguments: None, sunday)
     assert make_client().call("add", {"a": 1}).is_error
     assert CallEvent.objects.get().error_class == f"{__name__}.{sunday.__qualname__}"
+
+
+def test_a_verdict_may_be_translated_lazily(make_client: MakeClient, settings: Any) -> None:
+    hook(settings, "BEFORE_CALL", lambda ctx, tool, arguments: confirm(gettext_lazy("Yes")))
+    client = make_client(MODERN, capabilities=ABLE)
+    assert question(client.call("add", {"a": 1}).result) == "Yes"
+    hook(settings, "BEFORE_CALL", lambda ctx, tool, arguments: deny(gettext_lazy("No")))
+    assert make_client().call("add", {"a": 1}).text == "No"
 
 
 # --- what is told instead ------------------------------------------------------------------------

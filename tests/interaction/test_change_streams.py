@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.test.utils import override_settings
 from django.utils import timezone
 
 from mcp_app import Context
+from mcp_app.access.switches import switch_for, turn
 from mcp_app.auth.tokens import revoke, rotate
 from mcp_app.models import Token, TokenSecret
 from mcp_app.notify import resource_updated
-from mcp_app.protocol.envelope import SUBSCRIPTION_KEY
+from mcp_app.protocol.envelope import SERVER_KEY, SUBSCRIPTION_KEY
 from mcp_app.testing import MCPClient
 from mcp_app.transports.bus import bus
 from mcp_app.transports.live import user_topic
@@ -117,6 +120,24 @@ def test_a_subscription_that_can_hear_nothing_ends_with_its_result(
     assert ended["id"] == 7
     assert ended["result"]["resultType"] == "complete"
     assert ended["result"]["_meta"][SUBSCRIPTION_KEY] == 7
+
+
+def test_the_result_of_a_subscription_names_the_server_as_hooks_do(
+    application: Any, modern: MCPClient, settings: Any
+) -> None:
+    def introduce(ctx: Context) -> dict[str, str]:
+        # It may ask the database, which no event loop lets it do.
+        return {"name": f"for-{get_user_model().objects.get(pk=ctx.user.pk).username}"}
+
+    settings.MCP_APP = {**settings.MCP_APP, "SERVER_INFO": [introduce]}
+
+    async def scenario() -> wire.Line:
+        line = listen(application, modern)
+        await line.end()
+        return line
+
+    ended = async_to_sync(scenario)().events[-1]
+    assert ended["result"]["_meta"][SERVER_KEY]["name"] == "for-ada"
 
 
 def test_streams_end_gracefully_when_the_process_is_to_stop(
@@ -365,3 +386,28 @@ def test_a_get_of_nobodys_session_is_refused(legacy: MCPClient, application: Any
 
     assert async_to_sync(scenario)("nobody") == 404
     assert async_to_sync(scenario)(None) == 405
+
+
+def test_a_switch_that_ends_by_itself_changes_the_list_for_streams(
+    application: Any, modern: MCPClient
+) -> None:
+    changed = "notifications/tools/list_changed"
+
+    def add_is_off() -> None:
+        end = timezone.now() + timedelta(seconds=1)
+        off = switch_for("off", server.name, noun="tool", name="add", reason="Soon.", until=end)
+        turn(off)
+
+    async def scenario() -> wire.Line:
+        line = listen(application, modern, toolsListChanged=True)
+        await line.until(lambda: line.events)
+        await sync_to_async(add_is_off)()
+        await line.until(lambda: methods(line).count(changed) == 1)
+        await line.until(lambda: methods(line).count(changed) == 2)
+        await line.hang_up()
+        return line
+
+    with override_settings(MCP_APP={**settings.MCP_APP, "KEEP_ALIVE": 0.2}):
+        line = async_to_sync(scenario)()
+    assert methods(line) == [ACKNOWLEDGED, changed, changed]
+    assert "result" in modern.call("add", {"a": 1}).response

@@ -98,7 +98,15 @@ def test_an_agreement_that_nobody_was_asked_for_is_asked_for(
 
 
 @pytest.mark.parametrize(
-    "fault", ["tampered", "used twice", "another user", "another token", "arguments", "expired"]
+    ("fault", "why"),
+    [
+        ("tampered", "was not made here, or was changed"),
+        ("used twice", "was used before"),
+        ("another user", "belongs to another request, or to somebody else's"),
+        ("another token", "belongs to another request, or to somebody else's"),
+        ("arguments", "belongs to another request, or to somebody else's"),
+        ("expired", "has expired: the answer came too late"),
+    ],
 )
 def test_an_agreement_is_good_for_its_own_call_once(
     make_client: MakeClient,
@@ -108,6 +116,7 @@ def test_an_agreement_is_good_for_its_own_call_once(
     settings: Any,
     refund: Counted,
     fault: str,
+    why: str,
 ) -> None:
     if fault == "expired":
         settings.MCP_APP = {**settings.MCP_APP, "INPUT_TIMEOUT": 0.01}
@@ -130,6 +139,9 @@ def test_an_agreement_is_good_for_its_own_call_once(
     answer = retry(client, refund, asked, YES, **arguments)
     assert answer.error["code"] == -32602
     assert refund.runs == 0
+    event = CallEvent.objects.latest("pk")
+    assert (event.outcome, event.decision) == ("refused", "deny")
+    assert event.error_text == f"the requestState {why}"
 
 
 def test_a_question_shows_arguments_and_cannot_be_written_by_them(

@@ -5,6 +5,7 @@ import datetime
 import decimal
 import enum
 import json
+import re
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -118,7 +119,9 @@ def test_rows_are_sent_by_explicit_fields_only(
     for tool in (one_row, rows):
         answer = client.call(serve(tool))
         assert answer.is_error
-        assert b"ada" not in answer.body
+        (sentence,) = [block["text"] for block in answer.result["content"]]
+        assert re.fullmatch(r"The tool failed\. Correlation id: [0-9a-f]{32}", sentence)
+        assert "structuredContent" not in answer.result
         assert "has no JSON form" in caplog.text
         assert CallEvent.objects.get(tool=tool.__name__).outcome == "failed"
 

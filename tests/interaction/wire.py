@@ -10,7 +10,8 @@ from typing import Any
 
 from django.core.handlers.asgi import ASGIHandler
 
-from mcp_app.testing import MCPClient, _scope
+from mcp_app.testing import MCPClient
+from mcp_app.testing.client import _scope
 from mcp_app.transports.door import EndpointApplication
 from tests.interaction.tools import server
 

@@ -197,3 +197,22 @@ def test_a_rotation_keeps_the_session_everywhere(product: Product) -> None:
     thief = LiveClient(product.token("bea"), version=LEGACY).at(product.ports[0])
     thief.session_id = client.session_id
     assert thief.call("read").status == 404
+
+
+def test_a_switch_is_obeyed_by_the_next_request_everywhere_and_streams_hear_of_it(
+    product: Product, token: str
+) -> None:
+    client = product.client(MODERN, token)
+    of_it = ("read", "--server", "killed")
+    wanted = {"notifications": {"toolsListChanged": True}}
+    with client.ask("subscriptions/listen", wanted, "s") as line:
+        line.until(method_is("notifications/subscriptions/acknowledged"))
+        live.manage(product.environment, "mcp_switch", "off", *of_it, "--reason", "Broken.")
+        told = {client.at(port).call("read").error["message"] for port in product.ports}
+        assert told == {"This tool is switched off: Broken."}
+        line.until(method_is("notifications/tools/list_changed"))
+        for port in product.ports:
+            assert "read" not in [tool["name"] for tool in client.at(port).tools()]
+        live.manage(product.environment, "mcp_switch", "on", *of_it)
+        assert not any(client.at(port).call("read").is_error for port in product.ports)
+        line.until(method_is("notifications/tools/list_changed"))

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         if user is not None:
             access = access_of(find_caller(user))
             for row, tool in zip(rows, default_server.tools.values(), strict=True):
-                row["may_call"] = access.permits(tool)
+                row["may_call"] = access.permits(tool) and access.switched_off(tool) is None
         self.stdout.write(_as_json(rows) if json else _as_table(rows))
 
 

@@ -5,9 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connections
+from django.test import Client
+from django.urls import path, reverse
 from django.utils import timezone
 
 from mcp_app.audit.storage import database
@@ -112,6 +115,25 @@ def test_a_read_only_tool_writes_in_no_database(client: MCPClient, alias: str) -
     assert events().get(tool="write").error_class == "ReadOnlyViolation"
     with connections[alias].cursor() as cursor:
         assert "written" not in connections[alias].introspection.table_names(cursor)
+
+
+def test_the_admins_pages_tell_of_calls(client: MCPClient, settings: Any) -> None:
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = settings.STORAGES | {"staticfiles": plain}
+    browser = Client()
+    browser.force_login(User.objects.create_superuser(username="boss"))
+    assert client.call("add", {"a": 1}).status == 200
+    settings.ROOT_URLCONF = type("urls", (), {"urlpatterns": [path("admin/", admin.site.urls)]})
+    names = ("mcp_app_callevent_overview", "mcp_app_callevent_changelist")
+    overview, calls = (browser.get(reverse(f"admin:{name}")).content.decode() for name in names)
+    # A replica that has received nothing yet has nothing to show.
+    seen = CallEvent.objects.using(database()).count() if "replica" not in REAL else 0
+    assert ("ada" in overview, "ada" in calls) == (bool(seen), bool(seen))
+    if seen:
+        story = reverse("admin:mcp_app_callevent_change", args=[events().get().pk])
+        text = browser.get(story).content.decode()
+        assert "ada" in text.partition("Who called")[2].partition("</section>")[0]
+        assert "The calls around it" in text
 
 
 def test_calls_are_sealed_verified_exported_and_pruned(client: MCPClient) -> None:

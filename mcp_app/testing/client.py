@@ -1,18 +1,9 @@
-"""The test kit: an MCP client that talks to an endpoint in process, through any of its doors.
-
-    mcp = MCPClient(token, version="2025-11-25")
-    assert mcp.call("find_orders", {"status": "open"}).structured == {"result": []}
-
-Through the "view" door a call runs in the test's own thread and transaction. The other doors run
-tools in worker threads, which see no open transaction: wrap such tests in `inline_workers()`.
-"""
+"""An MCP client that talks to an endpoint in process, through any of its doors."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from typing import Any, Final, Literal
 
@@ -25,74 +16,14 @@ from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.protocol import envelope
 from mcp_app.protocol import headers as names
 from mcp_app.protocol.versions import BY_NAME, VERSIONS, Era
+from mcp_app.testing.answer import Answer
+from mcp_app.testing.people import Answers, Heard, Person
 from mcp_app.transports.door import EndpointApplication
 
 Door = Literal["view", "async view", "asgi"]
+Through = Callable[[str, bytes, dict[str, str]], Coroutine[Any, Any, Answer]]
 DOORS: Final[tuple[Door, ...]] = ("view", "async view", "asgi")
 """The Django view as WSGI calls it, the view as ASGI calls it, and the ASGI application."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came back over HTTP, read as a client would."""
-
-    status: int
-    headers: Mapping[str, str] = field(repr=False)
-    """Lower-case names."""
-    body: bytes
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether it is server-sent events."""
-        return self.headers.get("content-type", "").startswith("text/event-stream")
-
-    @cached_property
-    def messages(self) -> list[Any]:
-        """Every JSON-RPC message, in order."""
-        if not self.body:
-            return []
-        return _events(self.body) if self.is_stream else [json.loads(self.body)]
-
-    @property
-    def notifications(self) -> list[dict[str, Any]]:
-        """The messages before the response."""
-        return [message for message in self.messages if "method" in message]
-
-    @property
-    def response(self) -> dict[str, Any]:
-        """The one JSON-RPC response."""
-        (response,) = (message for message in self.messages if "method" not in message)
-        assert isinstance(response, dict)
-        return response
-
-    @property
-    def result(self) -> dict[str, Any]:
-        """Its result; an AssertionError shows the error that came instead."""
-        assert "result" in self.response, self.response
-        result: dict[str, Any] = self.response["result"]
-        return result
-
-    @property
-    def error(self) -> dict[str, Any]:
-        """Its error; an AssertionError shows the result that came instead."""
-        assert "error" in self.response, self.response
-        error: dict[str, Any] = self.response["error"]
-        return error
-
-    @property
-    def text(self) -> str:
-        """The text blocks of a tool's result."""
-        return "\n".join(b["text"] for b in self.result["content"] if b["type"] == "text")
-
-    @property
-    def structured(self) -> Any:
-        """The structured content of a tool's result."""
-        return self.result["structuredContent"]
-
-    @property
-    def is_error(self) -> bool:
-        """Whether the tool said that it failed."""
-        return bool(self.result.get("isError"))
 
 
 class MCPClient:
@@ -103,7 +34,12 @@ class MCPClient:
         version: the revision to speak. A legacy client shakes hands before its first request.
         door: one of `DOORS`.
         server: for the "asgi" door; the views answer for the server that `path` is mounted for.
-        capabilities: what the client says that it can do.
+        capabilities: what the client says that it can do; with `answers`, that its user can be
+            asked unless this says otherwise.
+        answers: what its user, or its model, answers to each question of a call: `accept(…)`,
+            `decline()`, `cancel()` or another result, or a function of the request that asks.
+            `asked` then holds the questions. A client of 2026-07-28 calls again with the answers;
+            an older one posts each while the call's stream is open, which the "view" door has not.
     """
 
     def __init__(
@@ -116,10 +52,13 @@ class MCPClient:
         server: MCPServer = default_server,
         capabilities: Mapping[str, Any] | None = None,
         client_info: Mapping[str, Any] | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self.version = BY_NAME[version]
         self.path = path
-        self.capabilities = dict(capabilities or {})
+        able: dict[str, Any] = {} if answers is None else {"elicitation": {}}
+        self.capabilities = dict(able if capabilities is None else capabilities)
+        self._person = None if answers is None else Person(answers)
         self.client_info = dict(client_info or {"name": "mcp_app.testing", "version": "1"})
         self.session_id: str | None = None
         self.token = token
@@ -138,9 +77,33 @@ class MCPClient:
         request_id: str | int | None = None,
         headers: Mapping[str, str | None] | None = None,
     ) -> Answer:
-        """Send one request. A header given as None is left out."""
+        """Send one request, and again with the answers to what it asks. A header given as None is
+        left out.
+        """
         if self.version.era is Era.LEGACY and self.session_id is None and method != "initialize":
             self.initialize()
+        answer = self._request(method, params, meta, request_id, headers)
+        while self._person is not None and (more := self._person.answered(answer)):
+            params = {**(params or {}), **more}
+            answer = self._request(method, params, meta, None, headers)
+        return answer
+
+    @property
+    def asked(self) -> list[dict[str, Any]]:
+        """The requests that asked something, as far as `answers` answered them: `method`, `params`.
+
+        Of a confirmation, `asked[0]["params"]["message"]` is what the user was shown.
+        """
+        return [] if self._person is None else self._person.asked
+
+    def _request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        meta: Mapping[str, Any] | None,
+        request_id: str | int | None,
+        headers: Mapping[str, str | None] | None,
+    ) -> Answer:
         body = {
             "jsonrpc": "2.0",
             "id": next(self._ids) if request_id is None else request_id,
@@ -257,6 +220,9 @@ class MCPClient:
 
     def send(self, method: str, body: bytes, headers: Mapping[str, str | None]) -> Answer:
         """Any HTTP request, with this client's credential and session."""
+        return self._through_door(method, body, self._headers(headers))
+
+    def _headers(self, headers: Mapping[str, str | None]) -> dict[str, str]:
         own: dict[str, str | None] = {
             "host": "localhost",
             "content-type": "application/json",
@@ -266,12 +232,11 @@ class MCPClient:
         }
         if self.version.version_header and (self.version.era is Era.MODERN or self.session_id):
             own[names.PROTOCOL_VERSION] = self.version.name
-        sent = {
+        return {
             name.lower(): value
             for name, value in (own | dict(headers)).items()
             if value is not None
         }
-        return self._through_door(method, body, sent)
 
     # --- doors -------------------------------------------------------------------------------
 
@@ -280,6 +245,21 @@ class MCPClient:
             return self._through_view(method, body, headers)
         through = self._through_async_view if self._door == "async view" else self._through_asgi
         return async_to_sync(through)(method, body, headers)
+
+    @asynccontextmanager
+    async def _listening(self, through: Through, method: str) -> AsyncIterator[Heard]:
+        """What is to hear each chunk of a stream; the questions in it are answered meanwhile."""
+        posts: set[asyncio.Task[Answer]] = set()
+
+        def answer(message: Mapping[str, Any]) -> None:
+            body = json.dumps(message).encode()
+            posts.add(asyncio.create_task(through("POST", body, self._headers({}))))
+
+        if self._person is None or method != "POST":
+            yield lambda chunk: None
+        else:
+            yield self._person.ear(answer)
+        await asyncio.gather(*posts)
 
     def _through_view(self, method: str, body: bytes, headers: dict[str, str]) -> Answer:
         # Django names the type of a body only where there is one.
@@ -301,10 +281,12 @@ class MCPClient:
         response: Any = await client.generic(
             method, self.path, body, content_type=kind, headers=headers
         )
+        content = b"" if response.streaming else response.content
         if response.streaming:
-            content = b"".join([chunk async for chunk in _read(response, method)])
-        else:
-            content = response.content
+            async with self._listening(self._through_async_view, method) as hear:
+                async for chunk in _read(response, method):
+                    hear(chunk)
+                    content += chunk
         return Answer(response.status_code, _lower(response.headers), content)
 
     async def _through_asgi(self, method: str, body: bytes, headers: dict[str, str]) -> Answer:
@@ -321,11 +303,13 @@ class MCPClient:
 
         async def send(message: Any) -> None:
             sent.append(message)
+            hear(message.get("body", b""))
             # A stream that stays open is left once it has begun.
             if method == "GET" and message["type"] == "http.response.body":
                 begun.set()
 
-        await self._application(_scope(method, self.path, headers), receive, send)
+        async with self._listening(self._through_asgi, method) as hear:
+            await self._application(_scope(method, self.path, headers), receive, send)
         start, *chunks = sent
         received = {name.decode(): value.decode("latin-1") for name, value in start["headers"]}
         return Answer(start["status"], received, b"".join(chunk["body"] for chunk in chunks))
@@ -364,18 +348,6 @@ def _scope(method: str, target: str, headers: Mapping[str, str]) -> dict[str, An
 
 def _prompt_ref(name: str) -> dict[str, str]:
     return {"type": "ref/prompt", "name": name}
-
-
-def _events(body: bytes) -> list[Any]:
-    blocks = body.decode().split("\n\n")
-    data = [
-        line.removeprefix("data: ")
-        for block in blocks
-        for line in block.split("\n")
-        if line.startswith("data: ")
-    ]
-    # An event with no data only says where a stream can be resumed.
-    return [json.loads(text) for text in data if text]
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:

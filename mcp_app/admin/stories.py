@@ -1,0 +1,152 @@
+"""One call on a page that reads from top to bottom: who, what, which gate, what came of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.contrib.admin.utils import unquote
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from mcp_app.admin.display import change_link
+from mcp_app.admin.pages import PagesAdmin
+from mcp_app.audit.gates import deciding_gate
+from mcp_app.audit.outcomes import GROUP_OF
+from mcp_app.models import CallEvent, CallOutcome, Token
+
+AROUND: Final = 5
+"""Calls that are shown before this one, and after it."""
+
+NEAR: Final = timedelta(days=1)
+"""How far away they may be: a session without neighbours must not read its token's whole past."""
+
+ENDINGS: Final[Mapping[str, Any]] = {
+    CallOutcome.STARTED: _("It has begun, and no end is recorded: it runs, or its process died."),
+    CallOutcome.OK: _("It was answered."),
+    CallOutcome.ERROR: _("It was answered with an error that its caller can read and act on."),
+    CallOutcome.DENIED: _("The caller may not do this."),
+    CallOutcome.REFUSED: _("The request could not be taken as it was sent."),
+    CallOutcome.UNKNOWN: _("It asked for something that does not exist."),
+    CallOutcome.INVALID: _("The caller was told which argument does not fit."),
+    CallOutcome.UNAUTHENTICATED: _("Nobody knows who that was."),
+    CallOutcome.THROTTLED: _("The caller was told to wait."),
+    CallOutcome.CANCELLED: _("It was cancelled before it ended."),
+    CallOutcome.TIMEOUT: _("It ran longer than its limit, and was given up."),
+    CallOutcome.ASKED: _("The client was asked for input, and is to call again."),
+    CallOutcome.FAILED: _(
+        "It broke with an exception that nobody expected. The caller read nothing but the"
+        " correlation id; the traceback is in the server's log under the same id."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The calls near one call: what they share, and the rows, oldest first, itself among them."""
+
+    shared: Any
+    rows: list[CallEvent]
+
+
+class StoryPage(PagesAdmin):
+    """The page of one call, in the place of a form that nobody could save."""
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """The story, for those who may see calls."""
+        event = self.get_object(request, unquote(object_id))
+        if request.method == "POST" or not self.has_view_permission(request, event):
+            raise PermissionDenied
+        if event is None:
+            missing: HttpResponse = self._get_obj_does_not_exist_redirect(  # type: ignore[attr-defined]
+                request, self.opts, object_id
+            )
+            return missing
+        return self.page_response(
+            request,
+            "admin/mcp_app/callevent/story.html",
+            event.tool or event.method or _("A request"),
+            **self._story(request, event),
+        )
+
+    def _story(self, request: HttpRequest, event: CallEvent) -> dict[str, Any]:
+        return {
+            "event": event,
+            "group": GROUP_OF.get(event.outcome, ""),
+            "called_by": self._user(event),
+            "called_with": self._token(event),
+            "gate": deciding_gate(event),
+            "ending": ENDINGS.get(event.outcome, ""),
+            "around": around(event, self.get_queryset(request)),
+            "lists": lists_with(event),
+            "may_delete": self.has_delete_permission(request, event),
+            "is_sealed": self.is_sealed(request, event),
+        }
+
+    def is_sealed(self, request: HttpRequest, event: CallEvent) -> bool:
+        """Override: whether a change of the row would be found."""
+        raise NotImplementedError
+
+    def _user(self, event: CallEvent) -> Any:
+        """The account, or the name it had."""
+        user = get_user_model()._default_manager.filter(Q(pk=event.user_id)).first()
+        name = event.username
+        return change_link(self.admin_site.name, user, name or str(user)) if user else name
+
+    def _token(self, event: CallEvent) -> Any:
+        """The token, or the name it had. By key: calls may be in another database than tokens."""
+        token = Token.objects.filter(Q(pk=event.token_id)).first()
+        name = event.token_name
+        return change_link(self.admin_site.name, token, name or token.name) if token else name
+
+
+def around(event: CallEvent, rows: QuerySet[CallEvent]) -> Around | None:
+    """Up to five calls before and five after it that share the most with it.
+
+    A session is its token's, so that the index over tokens finds its calls, too. None where
+    nothing is recorded by which calls belong together.
+    """
+    shared, same = _shared(event)
+    if same is None:
+        return None
+    near = rows.filter(
+        same, created_at__range=(event.created_at - NEAR, event.created_at + NEAR)
+    ).defer("arguments", "error_text")
+    at, key = event.created_at, event.pk
+    before = near.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=key))
+    after = near.filter(Q(created_at__gt=at) | Q(created_at=at, pk__gt=key))
+    earlier = list(before.order_by("-created_at", "-pk")[:AROUND])
+    later = list(after.order_by("created_at", "pk")[:AROUND])
+    return Around(shared, [*reversed(earlier), event, *later])
+
+
+def _shared(event: CallEvent) -> tuple[Any, Q | None]:
+    caller = Q(token=event.token_id) if event.token_id else Q(user=event.user_id)
+    if event.session_id:
+        owned = caller if event.token_id or event.user_id else Q()
+        return _("in the same session"), owned & Q(session_id=event.session_id)
+    if event.token_id:
+        return _("with the same token"), caller
+    if event.user_id:
+        return _("by the same user"), caller
+    if event.address:
+        return _("from the same address"), Q(address=event.address)
+    return "", None
+
+
+def lists_with(event: CallEvent) -> list[tuple[Any, str]]:
+    """Lists of calls that this one is in: what links to them say, and their queries."""
+    token = f"mcp_{event.token_lookup}" if event.token_lookup else event.token_name
+    found = [
+        (_("Calls of this user"), {"user": event.username}),
+        (_("Calls with this token"), {"token": token}),
+        (_("Calls of this tool"), {"tool": event.tool}),
+        (_("Calls by this client"), {"client": event.client_name}),
+    ]
+    return [(said, urlencode(query)) for said, query in found if all(query.values())]

@@ -1,0 +1,143 @@
+"""Switches: set one from what is declared, see what is in force, lift it."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from mcp_app.access.switches import lift, turn
+from mcp_app.admin.display import moment, two_lines
+from mcp_app.catalog.registry import servers
+from mcp_app.models import Switch, SwitchKind
+from mcp_app.models.switches import declared
+
+
+class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
+    """A server, or one thing of what the servers declare."""
+
+    target = forms.ChoiceField(
+        label=_("What"), help_text=_("A whole server for read-only and maintenance.")
+    )
+    until = forms.DateTimeField(
+        label=_("Until"),
+        required=False,
+        help_text=_("It ends then by itself; empty for never."),
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+
+    class Meta:
+        model = Switch
+        fields = ("kind", "reason", "until")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._targets = _targets()
+        self.fields["target"].choices = [  # type: ignore[attr-defined]
+            ("", "---------"),
+            *((str(number), label) for number, (_, label) in enumerate(self._targets)),
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        """A whole server where the switch is for one, and one thing of it otherwise."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        number, kind = cleaned.get("target"), cleaned.get("kind")
+        if number and kind:
+            (server, noun, name), _label = self._targets[int(number)]
+            if bool(name) != (kind == SwitchKind.OFF):
+                self.add_error("target", gettext("That does not go with this switch."))
+            self.instance.server, self.instance.noun, self.instance.name = server, noun, name
+        return cleaned
+
+
+def _targets() -> list[tuple[tuple[str, str, str], str]]:
+    """What can be switched, with the words for it."""
+    found: list[tuple[tuple[str, str, str], str]] = []
+    for server in servers():
+        found.append(((server.name, "", ""), gettext("the server %s") % server.name))
+        for noun, names in declared(server).items():
+            found.extend(
+                ((server.name, noun, name), f"{server.name}: {noun} {name}")
+                for name in sorted(names)
+            )
+    return found
+
+
+@admin.register(Switch)
+class SwitchAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
+    """Set and lifted, never edited: what was in force when stays true."""
+
+    form = SwitchForm
+    list_display = ("what", "told", "set_since", "ends", "in_force")
+    list_filter = ("kind", "server")
+    list_select_related = ("set_by",)
+    search_fields = ("name", "reason")
+    actions = ("lift_switches",)
+    readonly_fields = ("since", "set_by", "lifted_at")
+    show_facets = admin.ShowFacets.NEVER
+
+    class Media:
+        css: ClassVar = {"all": ["mcp_app/admin.css"]}
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The form's own, or the whole row."""
+        if obj is None:
+            return ("kind", "target", "reason", "until")
+        return ("kind", "server", "noun", "name", "reason", "until", *self.readonly_fields)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Lift it and set another instead."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Rows are the history."""
+        return False
+
+    def has_lift_permission(self, request: HttpRequest) -> bool:
+        """Lifting takes the model's change permission, which opens no form here."""
+        return bool(request.user.has_perm("mcp_app.change_switch"))
+
+    def save_model(self, request: HttpRequest, obj: Switch, form: Any, change: bool) -> None:
+        """Set it in the place of one for the same."""
+        obj.set_by = request.user  # type: ignore[assignment]  # staff alone come here
+        turn(obj)
+
+    @admin.action(description=_("Lift selected switches"), permissions=["lift"])
+    def lift_switches(self, request: HttpRequest, queryset: QuerySet[Switch]) -> None:
+        """End those in force."""
+        live = [switch for switch in queryset if switch.is_in_force]
+        for switch in live:
+            lift(switch)
+            self.log_change(request, switch, gettext("Lifted."))
+        said = ngettext("%(n)d switch lifted.", "%(n)d switches lifted.", len(live))
+        self.message_user(request, said % {"n": len(live)}, messages.SUCCESS)
+
+    @admin.display(description=_("switch"))
+    def what(self, switch: Switch) -> Any:
+        """What it refuses, and where."""
+        named = f"{switch.noun} {switch.name}".strip()
+        kind = switch.get_kind_display()
+        return two_lines(f"{named}: {kind}" if named else kind, switch.server)
+
+    @admin.display(description=_("reason"), ordering="reason")
+    def told(self, switch: Switch) -> str:
+        """What callers are told."""
+        return switch.reason
+
+    @admin.display(description=_("since"), ordering="since")
+    def set_since(self, switch: Switch) -> Any:
+        """When it was set, and by whom."""
+        return two_lines(moment(switch.since, seconds=False), switch.set_by or "")
+
+    @admin.display(description=_("until"), ordering="until")
+    def ends(self, switch: Switch) -> Any:
+        """When it ends, or was lifted."""
+        return moment(switch.lifted_at or switch.until, seconds=False)
+
+    @admin.display(description=_("in force"), boolean=True)
+    def in_force(self, switch: Switch) -> bool:
+        """Whether it refuses calls now."""
+        return switch.is_in_force

@@ -1,0 +1,248 @@
+"""The page of one call: it reads from who to what came of it, and says what is not recorded."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.admin import AdminSite
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
+from django.urls import path, reverse
+from django.utils import timezone
+
+from mcp_app.admin import CallEventAdmin
+from mcp_app.models import CallEvent, Token
+from tests.admin.pages import url as page_url
+
+
+def url(page: str, *args: Any) -> str:
+    return page_url(page, *args, model="callevent")
+
+
+def read(client: Client, event: CallEvent) -> str:
+    """The page's text, without tags, in single spaces."""
+    response = client.get(url("change", event.pk))
+    assert response.status_code == 200
+    main = response.content.decode().partition('class="mcp-story"')[2].partition("</article>")[0]
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", f"<{main}")).split())
+
+
+def around(client: Client, event: CallEvent) -> list[int]:
+    rows = client.get(url("change", event.pk)).context["around"].rows
+    return [row.pk for row in rows]
+
+
+@pytest.fixture
+def denied(issued: Any, ana: Any) -> CallEvent:
+    """A call that a scope was missing for."""
+    token, secret = issued
+    return CallEvent.objects.create(
+        user=ana,
+        username="ana",
+        token=token,
+        token_name="laptop",
+        token_lookup=secret.reveal()[4:16],
+        source="token",
+        method="tools/call",
+        tool="close_room",
+        transport="asgi",
+        protocol_version="2026-07-28",
+        client_name="Claude Code",
+        client_version="2.1",
+        address="203.0.113.7",
+        decision="deny",
+        outcome="denied",
+        error_class="InsufficientScope",
+        error_text="token lacks the scopes rooms:write",
+        correlation_id="a" * 32,
+        arguments={"room": "[redacted]"},
+        duration_ms=3.25,
+        request_id="7",
+    )
+
+
+def test_it_tells_who_what_which_gate_and_what_came_of_it(
+    boss_client: Client, denied: CallEvent
+) -> None:
+    told = read(boss_client, denied)
+    in_order = [
+        "Denied The caller may not do this.",
+        "Who called User ana",
+        f"Token laptop mcp_{denied.token_lookup}_…",
+        "From where Client Claude Code 2.1",
+        "Address 203.0.113.7",
+        "Carried by asgi, protocol 2026-07-28",
+        "What was asked for Method tools/call request 7",
+        "close_room",
+        '"room": "[redacted]"',
+        "Which gate decided Decision Denied Gate Scopes of the token",
+        "the token lacks a scope that is needed",
+        "Error InsufficientScope",
+        "It said token lacks the scopes rooms:write",
+        "Duration 3.2 ms",
+        "Result size not recorded",
+        f"Correlation id {'a' * 32}",
+        "Sealed not yet",
+    ]
+    places = [told.find(part) for part in in_order]
+    assert -1 not in places, in_order[places.index(-1)]
+    assert places == sorted(places)
+
+
+def test_what_is_not_recorded_is_said_to_be_so(boss_client: Client, db: None) -> None:
+    told = read(boss_client, CallEvent.objects.create(outcome="denied"))
+    for part in (
+        "nobody: the request was not authenticated",
+        "Token none",
+        "Client did not say",
+        "Address not recorded",
+        "Method not recorded",
+        "Arguments none are kept",
+        "Decision not recorded",
+        "Gate Not recorded This row does not tell which gate decided.",
+        "Duration not recorded",
+    ):
+        assert part in told, part
+
+
+def test_a_failed_call_leads_to_the_log(boss_client: Client, db: None) -> None:
+    event = CallEvent.objects.create(
+        outcome="failed", decision="allow", correlation_id="b" * 32, result_bytes=2048
+    )
+    told = read(boss_client, event)
+    assert "the traceback is in the server's log under the same id" in told
+    assert "Gate All let it in" in told
+    assert "2.0 KB" in told
+
+
+def test_the_header_still_greets_whoever_reads(boss_client: Client, denied: CallEvent) -> None:
+    text = boss_client.get(url("change", denied.pk)).content.decode()
+    assert "<strong>boss</strong>" in text.partition('id="user-tools"')[2].partition("</div>")[0]
+
+
+def test_the_calls_around_it_are_those_of_its_session(boss_client: Client, issued: Any) -> None:
+    now = timezone.now()
+
+    def make(minutes: int, session: str = "one", token: Token | None = issued[0]) -> int:
+        at = now + timedelta(minutes=minutes)
+        row = CallEvent.objects.create(
+            outcome="ok", created_at=at, session_id=session, token=token, username="ana"
+        )
+        return int(row.pk)
+
+    before = [make(minutes) for minutes in range(-8, 0)]
+    this = make(0)
+    after = [make(minutes) for minutes in range(1, 3)]
+    make(0, session="two")
+    make(0, token=None)
+    make(-60 * 25)
+    event = CallEvent.objects.get(pk=this)
+    assert around(boss_client, event) == [*before[-5:], this, *after]
+    assert "in the same session" in read(boss_client, event)
+
+
+@pytest.mark.parametrize(
+    ("shared", "said"),
+    [
+        ({"token_id": 7}, "with the same token"),
+        ({"user_id": 7}, "by the same user"),
+        ({"address": "203.0.113.7"}, "from the same address"),
+    ],
+)
+def test_without_a_session_they_share_the_next_best(
+    shared: dict[str, Any], said: str, boss_client: Client, db: None
+) -> None:
+    at = timezone.now()
+    same = [CallEvent.objects.create(outcome="ok", created_at=at, **shared) for _ in range(3)]
+    CallEvent.objects.create(outcome="ok", created_at=at)
+    assert around(boss_client, same[1]) == [event.pk for event in same]
+    assert f"The calls around it, {said}" in read(boss_client, same[1])
+
+
+def test_it_leads_to_the_calls_that_share_something(boss_client: Client, denied: CallEvent) -> None:
+    text = boss_client.get(url("change", denied.pk)).content.decode()
+    listed = url("changelist")
+    for query in (
+        "user=ana",
+        f"token=mcp_{denied.token_lookup}",
+        "tool=close_room",
+        "client=Claude+Code",
+    ):
+        assert f'<a href="{listed}?{query}">' in text
+        found = boss_client.get(f"{listed}?{query}").context["cl"].result_list
+        assert [event.pk for event in found] == [denied.pk]
+
+
+def test_a_token_leads_to_its_calls(boss_client: Client, denied: CallEvent, issued: Any) -> None:
+    text = boss_client.get(page_url("change", issued[0].pk)).content.decode()
+    address = f"{url('changelist')}?token=mcp_{denied.token_lookup}"
+    assert f'<a href="{address}">Calls</a>' in text
+    found = boss_client.get(address).context["cl"].result_list
+    assert [event.pk for event in found] == [denied.pk]
+
+
+def test_a_token_leads_to_no_calls_for_those_who_may_not_see_them(
+    staff_client: Callable[..., Client], denied: CallEvent, issued: Any
+) -> None:
+    text = staff_client("view_token").get(page_url("change", issued[0].pk)).content.decode()
+    assert url("changelist") not in text
+
+
+def test_a_user_leads_to_their_calls(
+    staff_client: Callable[..., Client], boss_client: Client, denied: CallEvent, ana: Any
+) -> None:
+    page = reverse("admin:auth_user_change", args=[ana.pk])
+    link = f'<a href="{url("changelist")}?user=ana">Calls</a>'
+    text = boss_client.get(page).content.decode()
+    assert link in text
+    assert "History" in text
+    elsewhere = staff_client("view_token")
+    allowed = Permission.objects.get(codename="view_user")
+    get_user_model().objects.get(pk=elsewhere.session["_auth_user_id"]).user_permissions.add(
+        allowed
+    )
+    text = elsewhere.get(page).content.decode()
+    assert "History" in text
+    assert url("changelist") not in text
+    assert boss_client.get(reverse("admin:auth_user_add")).status_code == 200
+
+
+def test_seeing_and_deleting_take_their_permissions(
+    staff_client: Callable[..., Client], denied: CallEvent
+) -> None:
+    address, deletes = url("change", denied.pk), url("delete", denied.pk)
+    assert staff_client("view_token").get(address).status_code == 403
+    assert deletes not in staff_client("view_callevent").get(address).content.decode()
+    allowed = staff_client("view_callevent", "delete_callevent")
+    assert deletes in allowed.get(address).content.decode()
+    assert Client().get(address).status_code == 302
+
+
+def test_a_call_that_is_gone_leads_back(boss_client: Client, db: None) -> None:
+    assert boss_client.get(url("change", 12345)).status_code == 302
+    assert boss_client.get(url("change", "no-number")).status_code == 302
+
+
+def test_it_asks_the_database_little(boss_client: Client, denied: CallEvent) -> None:
+    boss_client.get(url("change", denied.pk))
+    with CaptureQueriesContext(connection) as queries:
+        boss_client.get(url("change", denied.pk))
+    # The session and its user; the call, its user and token, two for its neighbours, the seal.
+    assert len(queries) <= 8
+
+
+def test_it_stands_under_another_admin_site(boss_client: Client, denied: CallEvent) -> None:
+    site = AdminSite(name="story_site")
+    site.register(CallEvent, CallEventAdmin)
+    with override_settings(ROOT_URLCONF=type("urls", (), {"urlpatterns": [path("x/", site.urls)]})):
+        address = reverse("story_site:mcp_app_callevent_change", args=[denied.pk])
+        text = boss_client.get(address).content.decode()
+        listed = reverse("story_site:mcp_app_callevent_changelist")
+    assert f'<a href="{listed}?user=ana">' in text
+    assert "ana</dd>" in text
