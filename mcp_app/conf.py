@@ -120,10 +120,19 @@ _PATHS: Final = (
     "ON_CALL",
 )
 
+# Django's settings keep what was read in their instance's dict, and empty it when they change.
+# Looked up here it is found without the Python code that runs for each of their attributes.
+_READ: Final[Mapping[str, Any]] = object.__getattribute__(django_settings, "__dict__")
+
 
 @lru_cache(maxsize=256)
 def _imported(path: str) -> Any:
     return import_string(path)
+
+
+@lru_cache(maxsize=64)
+def _loaded(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(_imported(item) if isinstance(item, str) else item for item in items)
 
 
 @lru_cache(maxsize=16)
@@ -144,7 +153,9 @@ class Settings:
     @property
     def raw(self) -> Mapping[str, Any]:
         """The dict as the project wrote it."""
-        configured: Mapping[str, Any] = getattr(django_settings, "MCP_APP", {})
+        found = _READ.get("MCP_APP")
+        configured: Mapping[str, Any]
+        configured = getattr(django_settings, "MCP_APP", {}) if found is None else found
         return configured
 
     @property
@@ -211,9 +222,7 @@ class Settings:
         return timedelta(seconds=self.SESSION_TTL)
 
     def _classes(self, name: str) -> tuple[Any, ...]:
-        return tuple(
-            _imported(item) if isinstance(item, str) else item for item in getattr(self, name)
-        )
+        return _loaded(tuple(getattr(self, name)))
 
 
 settings: Final = Settings()

@@ -51,6 +51,9 @@ _BY_ERROR: Final[Mapping[str, Gate]] = {
         _("Authentication"), _("An authentication class refused, for more than a bad credential.")
     ),
     "SessionNotFound": Gate(_("Session"), _("It names a session that is not this caller's.")),
+    "SwitchedOff": Gate(
+        _("Switch"), _("An administrator has switched it off, or the whole server, for a while.")
+    ),
     "OutsideLimits": Gate(
         _("Limits of the token"),
         _("The user may; the token is limited to other tools, or to reading."),

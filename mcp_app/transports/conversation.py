@@ -20,12 +20,14 @@ from mcp_app.dispatch.interfaces import Outcome
 from mcp_app.dispatch.listening import Listening
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol.errors import Throttled
+from mcp_app.transports.bell import bell
 from mcp_app.transports.bus import Subscription, bus
 from mcp_app.transports.call_stream import CallStream, Opening, keep
 from mcp_app.transports.exchange import Entered, Exchange
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.gathering import credentials_of
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
+from mcp_app.transports.keepalive import keep_alives
 from mcp_app.transports.listening import get_stream, listen_stream
 from mcp_app.transports.outlets import Notifications
 from mcp_app.transports.postbox import hear_cancellation
@@ -39,6 +41,11 @@ from mcp_app.work.workers import Place
 
 Step = Call | Reply | Listening | None
 """How far a hop came: to a call that goes on elsewhere, to its reply, to a stream, or nowhere."""
+
+
+class Late:
+    """In the place of a step: the tool passed its time limit, and its thread has not come back."""
+
 
 _LOOK: Final = 1.0
 """Seconds, at most, between looks at a hop whose tool has not started its clock."""
@@ -70,6 +77,7 @@ class Conversation:
         self._waiting: asyncio.Task[Any] | None = None
         """What the loop does for the call: wait for a person's agreement, or run an async tool."""
         self._loop = asyncio.get_running_loop()
+        self._looking: asyncio.TimerHandle | None = None
         self._cancellations: dict[int, Subscription] = {}
 
     async def answer(self) -> HttpReply | HttpStream:
@@ -82,7 +90,7 @@ class Conversation:
             if notifications is None:
                 return self._opened(await asyncio.shield(work))
             work.add_done_callback(notifications.wake)
-            await notifications.wait(settings.KEEP_ALIVE)
+            await self._first_word(notifications)
         except asyncio.CancelledError:
             self.hang_up()
             raise
@@ -92,6 +100,15 @@ class Conversation:
             work, notifications, self._inbound, hang_up=self.hang_up, stop=self.stop
         )
         return HttpStream(stream.chunks())
+
+    async def _first_word(self, notifications: Notifications) -> None:
+        """Until there is something to tell, the call is over, or it is time for a keep-alive."""
+        silence = keep_alives()
+        silence.expect(notifications)
+        try:
+            await notifications.stirred()
+        finally:
+            silence.forget(notifications)
 
     def _opened(self, result: Opening) -> HttpReply | HttpStream:
         if isinstance(result, HttpReply):
@@ -278,13 +295,27 @@ class Conversation:
     async def _hop(self, lane: Lane, job: Callable[[], Step], ahead: Ahead | None = None) -> Step:
         """What `job` comes to in a lane, or the answer for a tool that passed its time limit."""
         place = Place()
-        hop = lane.submit(job, place, ahead)
-        while not hop.done():
-            await asyncio.wait({hop}, timeout=self._patience())
-            if not hop.done() and self._is_overdue():
-                place.give_up()
-                return self._overdue()
-        return hop.result()
+        hop: asyncio.Future[Step | Late] = lane.submit(job, place, ahead)
+        self._look_later(hop, place)
+        try:
+            step = await hop
+        finally:
+            if self._looking is not None:
+                self._looking.cancel()
+        return self._overdue() if isinstance(step, Late) else step
+
+    def _look_later(self, hop: "asyncio.Future[Step | Late]", place: Place) -> None:
+        self._looking = self._loop.call_later(self._patience(), self._look, hop, place)
+
+    def _look(self, hop: "asyncio.Future[Step | Late]", place: Place) -> None:
+        """Wait no longer for a tool that is overdue."""
+        if hop.done():
+            return
+        if self._is_overdue():
+            place.give_up()
+            hop.set_result(Late())
+        else:
+            self._look_later(hop, place)
 
     def _patience(self) -> float:
         """Seconds until it is worth a look whether the tool is overdue."""
@@ -309,4 +340,4 @@ async def _committed(future: Future[bool] | None) -> bool:
     """Whether the event is stored, or there is none to store."""
     if future is None:
         return True
-    return future.result() if future.done() else await asyncio.wrap_future(future)
+    return future.result() if future.done() else await bell().outcome(future)

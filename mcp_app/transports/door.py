@@ -104,38 +104,70 @@ async def _read(incoming: Incoming, receive: Receive, body_file: BytesIO) -> Htt
 async def _hold(
     conversation: Conversation, incoming: Incoming, receive: Receive, send: Send
 ) -> LiveStream | None:
-    """Answer and watch the line meanwhile: whichever ends first ends both."""
-    answering = asyncio.create_task(_answer(conversation, incoming, send))
-    watching = asyncio.create_task(_watch(receive))
+    """Answer, and watch the line meanwhile: whoever has left is not answered any more."""
+    line = _Line(receive, conversation)
     try:
-        await asyncio.wait({answering, watching}, return_when=asyncio.FIRST_COMPLETED)
+        stream = await _answer(conversation, incoming, send, line)
+        if stream is not None:
+            await line.left()
+        return stream
+    except asyncio.CancelledError:
+        if not line.is_cut:
+            raise
+        return None
     finally:
-        if not answering.done():
-            conversation.hang_up()
-            answering.cancel()
-        watching.cancel()
-        await asyncio.gather(answering, watching, return_exceptions=True)
-    is_gone = watching.done() and not watching.cancelled()
-    stream = None if answering.cancelled() else answering.result()
-    return None if is_gone else stream
+        line.leave()
 
 
-async def _answer(conversation: Conversation, incoming: Incoming, send: Send) -> LiveStream | None:
+class _Line:
+    """One client's line, watched in the name of the task that answers on it."""
+
+    def __init__(self, receive: Receive, conversation: Conversation) -> None:
+        self.is_cut = False
+        """Whether the answer was broken off, since nobody is there to read it."""
+        self._receive = receive
+        self._conversation = conversation
+        self._answering = asyncio.current_task()
+        self._is_last = False
+        self._watching = asyncio.create_task(self._watch())
+
+    def last(self) -> None:
+        """From here on the answer goes out whole; that its client leaves then is no matter."""
+        self._is_last = True
+
+    def leave(self) -> None:
+        """Watch no longer."""
+        self._watching.cancel()
+
+    async def left(self) -> None:
+        """Watch no longer, and be sure that somebody else may."""
+        self.leave()
+        await asyncio.wait({self._watching})
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        if self._is_last or self._answering is None or self._answering.done():
+            return
+        self.is_cut = True
+        self._conversation.hang_up()
+        self._answering.cancel()
+
+
+async def _answer(
+    conversation: Conversation, incoming: Incoming, send: Send, line: _Line
+) -> LiveStream | None:
     answer = await conversation.answer()
     if isinstance(answer, HttpReply):
+        line.last()
         await _send_reply(send, cors.readable(answer, incoming))
         return None
     stream = cors.readable(answer, incoming)
     if isinstance(stream.chunks, LiveStream):
         await _start(send, 200, stream.all_headers())
         return stream.chunks
-    await _send_stream(send, stream)
+    await _send_stream(send, stream, line)
     return None
-
-
-async def _watch(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _send_reply(send: Send, reply: HttpReply) -> None:
@@ -148,7 +180,7 @@ async def _send_reply(send: Send, reply: HttpReply) -> None:
     await send({"type": "http.response.body", "body": reply.body})
 
 
-async def _send_stream(send: Send, stream: HttpStream) -> None:
+async def _send_stream(send: Send, stream: HttpStream, line: _Line) -> None:
     await _start(send, 200, stream.all_headers())
     chunks = aiter(stream.chunks)
     try:
@@ -156,6 +188,7 @@ async def _send_stream(send: Send, stream: HttpStream) -> None:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
     finally:
         await chunks.aclose()  # type: ignore[attr-defined]
+    line.last()
     await send({"type": "http.response.body", "body": b""})
 
 

@@ -50,6 +50,14 @@ class Notifications:
         """Whether nothing waits to be sent."""
         return not self._waiting
 
+    def keep_alive(self) -> None:
+        """Nothing was emitted for too long; that ends `stirred`, too."""
+        self._stirred.set()
+
+    async def stirred(self) -> None:
+        """Until something is emitted or said."""
+        await self._stirred.wait()
+
     async def wait(self, seconds: float) -> bool:
         """Until something is emitted or `wake` is called; False after `seconds` of silence."""
         return await stirs(self._stirred, seconds)

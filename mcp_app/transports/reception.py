@@ -3,7 +3,7 @@
 What every kind of request shares; `exchange` takes bodies, `session_requests` the rest.
 """
 
-import uuid
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -174,7 +174,7 @@ class Reception:
 
     def record(self, message: Message | None) -> CallRecord:
         """The event that a message, or a request without one, begins."""
-        record = new_record(transport=self.incoming.transport, correlation_id=uuid.uuid4().hex)
+        record = new_record(transport=self.incoming.transport, correlation_id=secrets.token_hex(16))
         if isinstance(message, Request):
             record.method, record.request_id = message.method, message.id
             name = (message.params or {}).get("name")

@@ -52,7 +52,7 @@ class Lane:
         which is what a test inside a transaction needs; nothing is prepared ahead.
         """
         if not settings.WORKERS:
-            return asyncio.ensure_future(sync_to_async(job, thread_sensitive=True)())
+            return _here(job)
         workers = self._pool()
         crew = self._crews.get(asyncio.get_running_loop()) or self._crew(workers)
         return crew.submit(partial(_clean, job, place or Place(), workers), ahead)
@@ -72,6 +72,23 @@ class Lane:
     def _forget(self) -> None:
         self._workers = None
         self._crews = {}
+
+
+def _here(job: Callable[[], Result]) -> "asyncio.Future[Result]":
+    """A future of its own, as a crew's: who waits may set it."""
+    future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+    def tell(task: "asyncio.Task[Result]") -> None:
+        if future.done() or task.cancelled():
+            future.cancel()
+        elif error := task.exception():
+            future.set_exception(error)
+        else:
+            future.set_result(task.result())
+
+    task = asyncio.ensure_future(sync_to_async(job, thread_sensitive=True)())
+    task.add_done_callback(tell)
+    return future
 
 
 def _clean(job: Callable[[], Result], place: Place, workers: Workers) -> Result:

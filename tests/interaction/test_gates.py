@@ -22,6 +22,7 @@ GATES = {
     "UnknownTool": {"Permission classes"},
     "UnknownPrompt": {"Permission classes"},
     "ResourceNotFound": {"Permission classes"},
+    "SwitchedOff": {"Switch"},
     "OutsideLimits": {"Limits of the token"},
     "InsufficientScope": {"Scopes of the token"},
     "Throttled": {"Rate limit"},
