@@ -11,6 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from mcp_app.work.loops import PerLoop
+
 Outcome = TypeVar("Outcome")
 
 
@@ -53,15 +55,9 @@ class Bell:
                 waiter.set_exception(error)
 
 
-_by_loop: Final[dict[asyncio.AbstractEventLoop, Bell]] = {}
+_bells: Final = PerLoop(Bell)
 
 
 def bell() -> Bell:
     """That of the running event loop."""
-    loop = asyncio.get_running_loop()
-    found = _by_loop.get(loop)
-    if found is None:
-        for other in [other for other in _by_loop if other.is_closed()]:
-            _by_loop.pop(other, None)
-        found = _by_loop[loop] = Bell(loop)
-    return found
+    return _bells.here()

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final, Protocol
 
 from mcp_app.conf import settings
+from mcp_app.work.loops import PerLoop
 
 _AT_ONCE: Final = 32
 """Streams told in one turn of the loop, so that thousands of them hold nothing else up."""
@@ -60,16 +61,9 @@ class KeepAlives:
             self._timer = self._loop.call_at(next(iter(self._due.values())), self._tell)
 
 
-_by_loop: Final[dict[asyncio.AbstractEventLoop, KeepAlives]] = {}
+_keep_alives: Final = PerLoop(KeepAlives)
 
 
 def keep_alives() -> KeepAlives:
     """Those of the running event loop."""
-    loop = asyncio.get_running_loop()
-    found = _by_loop.get(loop)
-    if found is None:
-        # Loops are few; those that are over are let go when another comes.
-        for other in [other for other in _by_loop if other.is_closed()]:
-            del _by_loop[other]
-        found = _by_loop[loop] = KeepAlives(loop)
-    return found
+    return _keep_alives.here()

@@ -19,6 +19,7 @@ from mcp_app.conf import settings
 from mcp_app.work import waiting
 from mcp_app.work.connections import drop_open_transactions, give_back_connections
 from mcp_app.work.crews import Ahead, Crew
+from mcp_app.work.loops import PerLoop
 from mcp_app.work.seats import guest_of
 from mcp_app.work.workers import Place, Workers
 
@@ -31,7 +32,7 @@ class Lane:
     def __init__(self, name: str) -> None:
         self.name = name
         self._workers: Workers | None = None
-        self._crews: dict[asyncio.AbstractEventLoop, Crew] = {}
+        self._crews: PerLoop[Crew] = PerLoop(self._crew)
         os.register_at_fork(after_in_child=self._forget)
 
     async def run(self, job: Callable[[], Result]) -> Result:
@@ -53,25 +54,21 @@ class Lane:
         """
         if not settings.WORKERS:
             return _here(job)
-        workers = self._pool()
-        crew = self._crews.get(asyncio.get_running_loop()) or self._crew(workers)
-        return crew.submit(partial(_clean, job, place or Place(), workers), ahead)
+        doing = partial(_clean, job, place or Place(), self._pool())
+        return self._crews.here().submit(doing, ahead)
 
     def _pool(self) -> Workers:
         if self._workers is None:
             self._workers = Workers(settings.WORKERS, f"mcp-{self.name}")
         return self._workers
 
-    def _crew(self, workers: Workers) -> Crew:
-        """The running loop's; those of loops that are over are let go."""
-        for loop in [loop for loop in self._crews if loop.is_closed()]:
-            self._crews.pop(loop, None)
-        crew = self._crews[asyncio.get_running_loop()] = Crew(workers, workers.count)
-        return crew
+    def _crew(self, _: asyncio.AbstractEventLoop) -> Crew:
+        workers = self._pool()
+        return Crew(workers, workers.count)
 
     def _forget(self) -> None:
         self._workers = None
-        self._crews = {}
+        self._crews.clear()
 
 
 def _here(job: Callable[[], Result]) -> "asyncio.Future[Result]":
