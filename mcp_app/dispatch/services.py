@@ -114,6 +114,12 @@ Standing: TypeAlias = tuple[Caller, Access]
 """A caller, and what they may do."""
 
 
+def may_use(access: Access, caller: Caller, declared: Declaration) -> bool:
+    """Whether a caller's lists hold it: permitted, within the token, not switched off."""
+    usable = access.permits(declared) and caller.reaches(declared)
+    return usable and access.switched_off(declared) is None
+
+
 def _nobody() -> Standing | None:
     return None
 
@@ -145,9 +151,8 @@ class Inbound:
         return self._answered.acquire(blocking=False)
 
     def may_use(self, declared: Declaration) -> bool:
-        """Whether the caller's lists hold it: permitted, within the token, not switched off."""
-        usable = self.access.permits(declared) and self.caller.reaches(declared)
-        return usable and self.access.switched_off(declared) is None
+        """Whether the caller's lists hold it."""
+        return may_use(self.access, self.caller, declared)
 
     @property
     def params(self) -> Mapping[str, Any]:

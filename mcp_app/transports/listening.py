@@ -3,16 +3,16 @@
 import uuid
 from collections.abc import AsyncIterable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.auth.liveness import Recall, ends_at, recall
-from mcp_app.catalog.definition import Declaration
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.handlers import server_info
 from mcp_app.dispatch.interfaces import SessionState
 from mcp_app.dispatch.listening import Credential, Interest, Listening, digest_of
-from mcp_app.dispatch.services import Inbound, Services
+from mcp_app.dispatch.services import Inbound, Services, may_use
 from mcp_app.models import Token
 from mcp_app.protocol import messages, sse
 from mcp_app.protocol.envelope import SUBSCRIPTION_KEY
@@ -108,14 +108,9 @@ class Look:
         caller = self.recall()
         if caller is None:
             return None
-        access = CallerAccess(caller, self.http_request, self.services.server)
-
-        def may_use(declared: Declaration) -> bool:
-            usable = access.permits(declared) and caller.reaches(declared)
-            return usable and access.switched_off(declared) is None
-
         server = self.services.server
-        return {kind: digest_of(kind, self.version, may_use, server) for kind in self.kinds}
+        usable = partial(may_use, CallerAccess(caller, self.http_request, server), caller)
+        return {kind: digest_of(kind, self.version, usable, server) for kind in self.kinds}
 
 
 def listen_stream(listening: Listening, services: Services) -> LiveStream:
