@@ -5,7 +5,7 @@ what to write; unknown keys are a system check (`mcp_app.E001`).
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Final
@@ -130,9 +130,11 @@ def _imported(path: str) -> Any:
     return import_string(path)
 
 
-@lru_cache(maxsize=64)
-def _loaded(items: tuple[Any, ...]) -> tuple[Any, ...]:
+def _loaded(items: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(_imported(item) if isinstance(item, str) else item for item in items)
+
+
+_classes_of: Final = lru_cache(maxsize=64)(_loaded)
 
 
 @lru_cache(maxsize=16)
@@ -193,7 +195,7 @@ class Settings:
         """The functions under one of `HOOKS`, in order."""
         stated = getattr(self, name)
         listed = stated if isinstance(stated, list | tuple) else [stated] if stated else []
-        return tuple(_imported(item) if isinstance(item, str) else item for item in listed)
+        return _loaded(listed)
 
     @property
     def origin_check(self) -> Callable[[str], bool] | None:
@@ -222,7 +224,7 @@ class Settings:
         return timedelta(seconds=self.SESSION_TTL)
 
     def _classes(self, name: str) -> tuple[Any, ...]:
-        return _loaded(tuple(getattr(self, name)))
+        return _classes_of(tuple(getattr(self, name)))
 
 
 settings: Final = Settings()

@@ -52,7 +52,7 @@ class Notifications:
 
     def keep_alive(self) -> None:
         """Nothing was emitted for too long; that ends `stirred`, too."""
-        self._stirred.set()
+        self.wake()
 
     async def stirred(self) -> None:
         """Until something is emitted or said."""
