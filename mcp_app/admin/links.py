@@ -4,13 +4,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.admin.sites import all_sites
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import select_template
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from mcp_app.admin.pages import site_name
+from mcp_app.admin.pages import registered
 from mcp_app.models import CallEvent, Token
 
 
@@ -37,7 +36,7 @@ class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at 
 def calls_url(request: HttpRequest, of: Any) -> str:
     """The list of the calls of a user or with a token; empty for who may not see it, or nobody."""
     query = _query(of)
-    log = _call_log(request)
+    log = registered(request).get(CallEvent)
     if log is None or not query or not log.has_view_permission(request):
         return ""
     address = reverse("admin:mcp_app_callevent_changelist", current_app=log.admin_site.name)
@@ -47,10 +46,10 @@ def calls_url(request: HttpRequest, of: Any) -> str:
 def _query(of: Any) -> dict[str, str]:
     if not isinstance(of, Token):
         return {"user": of.get_username()} if hasattr(of, "get_username") else {}
-    newest = of.secrets.order_by("-id").values_list("lookup", flat=True).first()
-    return {"token": f"mcp_{newest}" if newest else of.name}
+    return {"token": token_in_log(of)}
 
 
-def _call_log(request: HttpRequest) -> Any:
-    sites = (site for site in all_sites if site.name == site_name(request))
-    return next((site._registry[CallEvent] for site in sites if CallEvent in site._registry), None)
+def token_in_log(token: Token) -> str:
+    """What the call log finds a token by, also where others have its name."""
+    newest = max(token.secrets.all(), key=lambda secret: secret.pk, default=None)
+    return f"mcp_{newest.lookup}" if newest else token.name

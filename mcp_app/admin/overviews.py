@@ -12,6 +12,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.charts import Chart, stacked
+from mcp_app.admin.links import token_in_log
 from mcp_app.admin.pages import Page, PagesAdmin
 from mcp_app.audit.gates import deciding_gate
 from mcp_app.audit.outcomes import OutcomeGroup
@@ -117,19 +118,13 @@ def tables(found: Overview) -> list[Table]:
     tokens = Token.objects.prefetch_related("secrets").in_bulk([busy.key for busy in found.tokens])
     usernames = {key: user.get_username() for key, user in users.items()}
     names = {key: token.name for key, token in tokens.items()}
-    prefixes = {key: _prefix(token) for key, token in tokens.items()}
+    prefixes = {key: token_in_log(token) for key, token in tokens.items()}
     return [
         Table(_("Busiest tools"), _("Tool"), _named(found.tools, "tool")),
         Table(_("Busiest users"), _("User"), _known(found.users, "user", usernames, usernames)),
         Table(_("Busiest tokens"), _("Token"), _known(found.tokens, "token", names, prefixes)),
         Table(_("Busiest clients"), _("Client"), _named(found.clients, "client")),
     ]
-
-
-def _prefix(token: Token) -> str:
-    """What the call log finds the token by, also where others have its name."""
-    newest = max(token.secrets.all(), key=lambda secret: secret.pk, default=None)
-    return f"mcp_{newest.lookup}" if newest else token.name
 
 
 def _named(found: Sequence[Busy], parameter: str) -> list[Row]:

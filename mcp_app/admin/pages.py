@@ -100,17 +100,21 @@ def links(request: HttpRequest) -> list[Link]:
     """The pages of the admin site that answers `request`, for whoever asks."""
     return [
         _link(request, held, page)
-        for site in all_sites
-        if site.name == site_name(request)
-        for held in site._registry.values()
+        for held in registered(request).values()
         if isinstance(held, PagesAdmin)
         for page in held.pages()
         if held.may_open(request, page)
     ]
 
 
-def site_name(request: Any) -> str:
-    """The name of the admin site that answers `request`."""
+def registered(request: HttpRequest) -> dict[Any, admin.ModelAdmin]:  # type: ignore[type-arg]
+    """By model, what the admin site that answers `request` has of each."""
+    name = _site_name(request)
+    sites = (site for site in all_sites if site.name == name)
+    return {model: held for site in sites for model, held in site._registry.items()}
+
+
+def _site_name(request: Any) -> str:
     match = request.resolver_match
     return getattr(request, "current_app", "") or (match.namespace if match else "")
 
