@@ -112,7 +112,7 @@ async def _hold(
             await line.left()
         return stream
     except asyncio.CancelledError:
-        if not line.is_cut:
+        if not line.was_cut():
             raise
         return None
     finally:
@@ -123,8 +123,7 @@ class _Line:
     """One client's line, watched in the name of the task that answers on it."""
 
     def __init__(self, receive: Receive, conversation: Conversation) -> None:
-        self.is_cut = False
-        """Whether the answer was broken off, since nobody is there to read it."""
+        self._is_cut = False
         self._receive = receive
         self._conversation = conversation
         self._answering = asyncio.current_task()
@@ -139,6 +138,11 @@ class _Line:
         """Watch no longer."""
         self._watching.cancel()
 
+    def was_cut(self) -> bool:
+        """Whether the answer was broken off for no other reason than that nobody reads it."""
+        task = self._answering
+        return self._is_cut and task is not None and not task.uncancel()
+
     async def left(self) -> None:
         """Watch no longer, and be sure that somebody else may."""
         self.leave()
@@ -149,7 +153,7 @@ class _Line:
             pass
         if self._is_last or self._answering is None or self._answering.done():
             return
-        self.is_cut = True
+        self._is_cut = True
         self._conversation.hang_up()
         self._answering.cancel()
 

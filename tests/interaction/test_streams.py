@@ -118,6 +118,29 @@ def test_a_sync_tool_is_told_to_stop_and_its_writes_are_rolled_back(
     assert not django_user_model.objects.filter(username="half").exists()
 
 
+def test_the_servers_own_task_is_not_left_cancelled(
+    client: MCPClient, stored: Stored, serve: Serve
+) -> None:
+    """It is a server's or a middleware's, whose time limits and groups would be misled."""
+    gone = threading.Event()
+
+    def wait(ctx: Context) -> None:
+        ctx.report_progress(1)
+        assert gone.wait(wire.PATIENCE)
+
+    name = serve(wait)
+
+    async def scenario() -> int:
+        line = wire.call(wire.endpoint_application(), client, name)
+        await line.until(lambda: line.events)
+        await line.hang_up()
+        gone.set()
+        await stored.of(name)
+        return line.task.cancelling()
+
+    assert async_to_sync(scenario)() == 0
+
+
 def test_a_sync_tool_that_never_looks_keeps_nothing_either(
     application: Any, client: MCPClient, stored: Stored, serve: Serve, django_user_model: Any
 ) -> None:
