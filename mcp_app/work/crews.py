@@ -37,16 +37,17 @@ class Ahead:
         item: the job's own; where `prepare` leaves what it found.
     """
 
-    __slots__ = ("is_done", "item", "prepare")
+    __slots__ = ("item", "prepare", "prepared")
 
     def __init__(self, prepare: Callable[[Sequence[Any]], None], item: Any) -> None:
         self.prepare = prepare
         self.item = item
-        self.is_done = False
+        self.prepared: threading.Event | None = None
+        """Set once it is, for all at once; none before a thread has begun."""
 
     def goes_with(self, other: "Ahead") -> bool:
         """Whether one call prepares both."""
-        return not self.is_done and self.prepare == other.prepare
+        return self.prepared is None and self.prepare == other.prepare
 
 
 @dataclass(slots=True, eq=False)
@@ -184,26 +185,32 @@ class Crew:
             else:
                 self._active -= 1
                 return None
-            together = self._beside(job)
+            together = self._beside(job.ahead) if job.ahead is not None else []
         if together:
             _prepare(together)
+        elif job.ahead is not None and job.ahead.prepared is not None:
+            job.ahead.prepared.wait()
         return job
 
-    def _beside(self, job: Job) -> list[Ahead]:
-        """What is to be prepared with a job that has not been yet."""
-        first = job.ahead
-        if first is None or first.is_done:
+    def _beside(self, first: Ahead) -> list[Ahead]:
+        """What is to be prepared with the first of them; nothing where another thread does it."""
+        if first.prepared is not None:
             return []
         others = (other.ahead for other in self._waiting)
         alike = (other for other in others if other is not None and other.goes_with(first))
         together = [first, *islice(alike, _TOGETHER - 1)]
+        prepared = threading.Event()
         for ahead in together:
-            ahead.is_done = True
+            ahead.prepared = prepared
         return together
 
 
 def _prepare(together: Sequence[Ahead]) -> None:
+    first = together[0]
     try:
-        together[0].prepare([ahead.item for ahead in together])
+        first.prepare([ahead.item for ahead in together])
     except Exception:
         logger.exception("What jobs share could not be prepared")
+    finally:
+        if first.prepared is not None:
+            first.prepared.set()

@@ -1,16 +1,21 @@
 """Every kind of credential, whoever else is let in: a bad one is never nobody's (D-071, D-079)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 
+from mcp_app.auth import lookup, presented, verification
 from mcp_app.auth.hashing import generate
 from mcp_app.auth.tokens import issue, revoke
-from mcp_app.models import CallEvent, Token
+from mcp_app.models import CallEvent, Token, TokenSecret
 from mcp_app.testing import Answer, MCPClient
-from tests.interaction.conftest import Counted, MakeClient
+from tests.interaction import wire
+from tests.interaction.conftest import MODERN, Counted, MakeClient, MakeToken
+from tests.interaction.tools import server
 
 OURS = "mcp_app.auth.authentication.TokenAuthentication"
 SESSION = "rest_framework.authentication.SessionAuthentication"
@@ -151,3 +156,36 @@ def test_a_session_beside_a_bad_token_is_not_fallen_back_on(
     mcp: MCPClient = make_client()
     for header in ("Bearer mcp_x", revoked_token(user)):
         refused(mcp.call("add", {"a": 1}, headers={"authorization": header, "cookie": cookie}))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_that_come_together_are_looked_up_together(
+    make_token: MakeToken, lanes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together: list[int] = []
+
+    def find(lookups: Sequence[str]) -> list[TokenSecret | None]:
+        together.append(len(lookups))
+        return lookup.find(lookups)
+
+    def nobody(lookups: Sequence[str]) -> list[TokenSecret | None]:
+        raise AssertionError("looked up alone")
+
+    # However long this machine lets the last of them wait.
+    monkeypatch.setattr(presented, "_FRESH", wire.PATIENCE)
+    monkeypatch.setattr(presented, "find", find)
+    monkeypatch.setattr(verification, "find", nobody)
+    client = MCPClient(make_token(), version=MODERN, server=server)
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": client.params({})}
+
+    async def scenario() -> list[int]:
+        application = wire.endpoint_application()
+        lines = [wire.send(application, client, message) for _ in range(16)]
+        for line in lines:
+            await line.end()
+        return [line.status for line in lines]
+
+    assert async_to_sync(scenario)() == [200] * 16
+    assert sum(together) == 16
+    # One for the first to come, one for those that came meanwhile; some where the machine stood.
+    assert len(together) < 8

@@ -109,6 +109,25 @@ def test_what_many_need_is_prepared_once_before_any_of_them_runs(pool: ThreadPoo
     assert len(calls) <= 2
 
 
+def test_no_thread_runs_ahead_of_what_another_prepares(pool: ThreadPoolExecutor) -> None:
+    ready: set[int] = set()
+    calls: list[list[int]] = []
+
+    def prepare(items: Sequence[int]) -> None:
+        # Long enough for the crew to wake more threads.
+        threading.Event().wait(0.05)
+        calls.append(list(items))
+        ready.update(items)
+
+    async def main() -> list[bool]:
+        crew = _crew(pool)
+        jobs = [crew.submit(lambda n=n: n in ready, Ahead(prepare, n)) for n in range(20)]
+        return await asyncio.gather(*jobs)
+
+    assert asyncio.run(main()) == [True] * 20
+    assert sorted(item for items in calls for item in items) == list(range(20))
+
+
 def test_what_goes_wrong_ahead_is_logged_and_the_jobs_run(
     pool: ThreadPoolExecutor, caplog: pytest.LogCaptureFixture
 ) -> None:
