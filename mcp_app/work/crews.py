@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import _restore_context, sync_to_async
 
 logger: Final = logging.getLogger("mcp_app.work")
 
@@ -64,12 +64,18 @@ class Job:
     def do(self) -> None:
         """In a thread: call it, and keep what comes of it."""
         try:
-            self.value = self.context.run(self.function)
+            self.value = self.context.run(self._call)
         except StopIteration as error:
             self.error = RuntimeError("A job raised StopIteration.")
             self.error.__cause__ = error
         except BaseException as error:
             self.error = error
+
+    def _call(self) -> Any:
+        # As asgiref does for each of its own hops: what Django keeps by request, such as the
+        # language that was activated, is this thread's for as long as the job runs.
+        _restore_context(self.context)
+        return self.function()
 
     def tell(self) -> None:
         """On the loop: hand that over, if anybody still waits."""
@@ -121,7 +127,8 @@ class Crew:
 
     def _wake(self) -> None:
         """Set another thread to work; it has been counted."""
-        task = self._loop.create_task(self._hop())
+        # In an empty context, which nothing is carried out of or back into: each job has its own.
+        task = contextvars.Context().run(self._loop.create_task, self._hop())
         self._hops.add(task)
         task.add_done_callback(self._ended)
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from asgiref.local import Local
 from asgiref.sync import async_to_sync
 
 from mcp_app.work.crews import Ahead, Crew
@@ -199,6 +200,28 @@ def test_each_job_has_the_context_of_whoever_gave_it(pool: ThreadPoolExecutor) -
         return await asyncio.gather(*[one(crew, color) for color in ("red", "green", "blue")])
 
     assert asyncio.run(main()) == [(color, color) for color in ("red", "green", "blue")]
+
+
+def test_a_job_has_what_django_keeps_by_request(pool: ThreadPoolExecutor) -> None:
+    """The language that a middleware has activated, and the like: asgiref's `Local`."""
+    local = Local()
+
+    def job() -> Any:
+        found = getattr(local, "language", None)
+        local.language = "spoilt"
+        return found
+
+    async def one(crew: Crew, language: str) -> Any:
+        local.language = language
+        found = await crew.submit(job)
+        return found, local.language
+
+    async def main() -> list[Any]:
+        crew = _crew(pool)
+        tasks = [asyncio.create_task(one(crew, language)) for language in ("de", "en", "fr")]
+        return await asyncio.gather(*tasks)
+
+    assert asyncio.run(main()) == [(language, language) for language in ("de", "en", "fr")]
 
 
 def test_async_to_sync_in_a_job_comes_back_to_this_loop(pool: ThreadPoolExecutor) -> None:
