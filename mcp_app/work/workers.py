@@ -6,13 +6,16 @@ threads than turns; who has none waits for one.
 """
 
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import Enum
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from mcp_app.work import seats, waiting
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 class Aside(Enum):
@@ -35,6 +38,43 @@ class Workers(ThreadPoolExecutor):
         self._turns = count
         self._free = threading.Condition()
         self._aside = dict.fromkeys(Aside, 0)
+        self._unfinished = 0
+
+    def submit(
+        self,
+        fn: Callable[Parameters, Result],
+        /,
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> "Future[Result]":
+        """Have `fn` called in a thread, which it has at once where one may be had."""
+
+        def counted() -> Result:
+            try:
+                return fn(*args, **kwargs)
+            finally:
+                with self._free:
+                    self._unfinished -= 1
+
+        future = super().submit(counted)
+        with self._free:
+            self._unfinished += 1
+        self._see_to_threads()
+        return future
+
+    def _see_to_threads(self) -> None:
+        """Have as many threads as there are jobs, or as there may be.
+
+        The pool takes a thread for idle that has gone on to its next job, and starts none instead
+        of it (CPython gh-88354); nor does it start one because there may be more from now on. So
+        it is given nothings to do, until it is through with what it takes for idle.
+        """
+        while True:
+            with self._free:
+                wanted = min(self._unfinished, self._max_workers)
+            if len(self._threads) >= wanted:
+                return
+            super().submit(int)
 
     def count(self) -> int:
         """How many threads there may be now."""
@@ -60,8 +100,7 @@ class Workers(ThreadPoolExecutor):
             self._aside[why] += 1
             self._max_workers += 1
         self.leave()
-        # The pool starts a thread when it is given work, and others may be waiting for one.
-        self.submit(int)
+        self._see_to_threads()
         return True
 
     def step_back(self, why: Aside) -> None:
