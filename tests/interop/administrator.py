@@ -34,9 +34,8 @@ class Administrator:
         """Fill in the form that adds a token, and copy the secret from the page that answers."""
         found = re.search(r"/admin/auth/user/(\d+)/change/", self.read(f"auth/user/?q={username}"))
         assert found, f"there is no user {username}"
-        page = self._submit(
-            "/admin/mcp_app/token/add/", user=found[1], name=name, scopes=list(scopes), expiry="7"
-        )
+        limits = {"scopes": list(scopes), "tools_limit": "any", "expiry": "7"}
+        page = self._submit("/admin/mcp_app/token/add/", user=found[1], name=name, **limits)
         (secret,) = set(_SECRET.findall(page))
         return secret
 
