@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c requirements/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-pure coverage check lint format types contracts django-checks package live browser interop conformance bench bench-peers requirements clean
+.PHONY: help run test test-pure coverage check lint format types contracts django-checks package messages live browser interop conformance bench bench-peers requirements clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -55,6 +55,10 @@ django-checks: $(VENV)/test.stamp ## Django's own checks, and that no migration 
 
 package: $(VENV)/dev.stamp ## build the wheel and look into it
 	$(BIN)/python -m pytest -m packaging $(ARGS)
+
+messages: $(VENV)/run.stamp ## write down what the pages say, and compile what is translated (needs gettext)
+	cd mcp_app && ../$(BIN)/python -m django makemessages --all --no-location --no-obsolete
+	cd mcp_app && ../$(BIN)/python -m django compilemessages
 
 live: $(VENV)/dev.stamp ## our own servers as processes, killed in the middle of their work
 	$(BIN)/python -m pytest -m live $(ARGS)
