@@ -1,4 +1,4 @@
-"""What is pasted into clients: well formed, with the address and the secret, in nobody's project."""
+"""What is pasted into clients: well formed, with address and secret, in no file of a project."""
 
 import json
 import shlex
