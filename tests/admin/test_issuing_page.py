@@ -26,6 +26,7 @@ def form(client: Client, user: Any, **changes: Any) -> dict[str, Any]:
         "user": user.pk,
         "name": "laptop",
         "scopes": ["rooms:write"],
+        "tools_limit": "any",
         "expiry": "30",
         "note": "",
         "lookup": hidden(page, "lookup"),

@@ -43,9 +43,8 @@ class Administrator:
     def _issued(self, username: str, name: str, *scopes: str) -> str:
         found = re.search(r"/admin/auth/user/(\d+)/change/", self.read(f"auth/user/?q={username}"))
         assert found, f"there is no user {username}"
-        return self._submit(
-            "/admin/mcp_app/token/add/", user=found[1], name=name, scopes=list(scopes), expiry="7"
-        )
+        limits = {"scopes": list(scopes), "tools_limit": "any", "expiry": "7"}
+        return self._submit("/admin/mcp_app/token/add/", user=found[1], name=name, **limits)
 
     def read(self, path: str) -> str:
         """The text of one page of the admin."""
