@@ -16,6 +16,7 @@ from mcp_app.auth.hashing import new_lookup
 from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user, implied_by
 from mcp_app.conf import settings
 from mcp_app.models import Token
+from mcp_app.models.limits import unknown
 
 CUSTOM: Final = "custom"
 NEVER: Final = "never"
@@ -34,6 +35,15 @@ def scope_choices() -> list[tuple[str, str]]:
     return [
         (name, format_html(label, name, _told(name, text)))
         for name, text in settings.SCOPES.items()
+    ]
+
+
+def gone_choices(token: Token) -> list[tuple[str, str]]:
+    """Those that a token has and that are not declared any more."""
+    label = '<code>{}</code> <span class="mcp-describe">{}</span>'
+    told = gettext("no longer declared: it allows nothing")
+    return [
+        (name, format_html(label, name, told)) for name in sorted(unknown("scopes", token.scopes))
     ]
 
 
@@ -56,7 +66,6 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
 
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
-        choices=scope_choices,
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
@@ -76,6 +85,15 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
     class Meta:
         model = Token
         fields: ClassVar = ["name", "scopes", "tools", "read_only", "expires_at", "note"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        scopes: Any = self.fields["scopes"]
+        scopes.choices = [*scope_choices(), *gone_choices(self.instance)]
+        if gone := sorted(unknown("tools", self.instance.tools)):
+            told = gettext("There are no such tools any more: %(tools)s.")
+            tools = self.fields["tools"]
+            tools.help_text = f"{tools.help_text} {told % {'tools': ', '.join(gone)}}"
 
     def clean(self) -> dict[str, Any]:
         """Hold a changed expiry to what the settings allow."""
