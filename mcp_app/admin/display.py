@@ -1,6 +1,7 @@
 """How the admin's cells look: badges, prefixes, JSON. What a caller sent is always escaped."""
 
 import json
+from collections.abc import Sequence, Set
 from datetime import datetime
 from typing import Any, Final
 
@@ -71,11 +72,18 @@ def prefix(lookup: str) -> str | SafeString:
     return format_html("<code>mcp_{}_…</code>", lookup) if lookup else NOTHING
 
 
-def codes(names: list[str]) -> str | SafeString:
-    """Names such as scopes, each as code."""
+def codes(names: Sequence[str], gone: Set[str] = frozenset()) -> str | SafeString:
+    """Names such as scopes, each as code; of those in `gone` it says so."""
     if not names:
         return _("none")
-    return format_html_join(" ", "<code>{}</code>", ((name,) for name in names))
+    return format_html_join(" ", "{}", ((_code(name, name in gone),) for name in names))
+
+
+def _code(name: str, gone: bool) -> SafeString:
+    if not gone:
+        return format_html("<code>{}</code>", name)
+    told = _("no longer there")
+    return format_html('<code>{}</code> <span class="mcp-quiet">({})</span>', name, told)
 
 
 def pretty_json(value: Any) -> str | SafeString:
