@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.display import change_link
-from mcp_app.admin.pages import PagesAdmin
+from mcp_app.admin.stops import StopPage
 from mcp_app.audit.gates import deciding_gate
 from mcp_app.audit.outcomes import GROUP_OF
 from mcp_app.models import CallEvent, CallOutcome, Token
@@ -53,7 +53,7 @@ class Around:
     rows: list[CallEvent]
 
 
-class StoryPage(PagesAdmin):
+class StoryPage(StopPage):
     """The page of one call, in the place of a form that nobody could save."""
 
     def change_view(
@@ -87,6 +87,7 @@ class StoryPage(PagesAdmin):
             "lists": lists_with(event),
             "may_delete": self.has_delete_permission(request, event),
             "is_sealed": self.is_sealed(request, event),
+            "stop_url": self.stop_url(request, event),
         }
 
     def is_sealed(self, request: HttpRequest, event: CallEvent) -> bool:
