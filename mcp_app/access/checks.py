@@ -38,6 +38,7 @@ class CallerAccess:
         http_request: makes the Django request, once somebody needs it.
         server: whose tools they are.
         route: how the request is answered, where there is one.
+        switches: those in force, where they have been read already.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class CallerAccess:
         http_request: Callable[[], HttpRequest],
         server: MCPServer,
         route: Route | None = None,
+        *,
+        switches: Switches | None = None,
     ) -> None:
         self._server = server
         self._route = route
@@ -55,7 +58,7 @@ class CallerAccess:
         self._requests: dict[str, DeclaredRequest] = {}
         self._permitted: dict[Declaration, bool] = {}
         self._hidden: Mapping[Any, str] = {}
-        self._switches = Switches(server)
+        self._switches = switches or Switches(server)
 
     def permits(self, declared: Declaration) -> bool:
         """Whether every permission class of it admits the caller."""
