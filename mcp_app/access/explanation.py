@@ -111,7 +111,8 @@ def _switches(declared: Declaration, access: CallerAccess) -> Gate:
 
 
 def _limits(declared: Declaration, caller: Caller) -> Gate:
-    limits = [*([_("reading")] if caller.reads_only else []), *sorted(caller.tools or ())]
+    tools = [] if caller.tools is None else sorted(caller.tools) or [_("no tool")]
+    limits = [*([_("reading")] if caller.reads_only else []), *tools]
     told = _("the token is limited to %s") % ", ".join(limits)
     why = told if limits else _("the token has none")
     return Gate(_("limits of the token"), caller.is_within_limits(declared), why)

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.admin.fields import ToolsField
 from mcp_app.auth.hashing import new_lookup
 from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user, implied_by
 from mcp_app.conf import settings
@@ -41,24 +42,6 @@ def _told(scope: str, description: Any) -> str:
     return f"{description} ({gettext('with')} {implied})" if implied else str(description)
 
 
-class LinesField(forms.CharField):
-    """A list of names, one a line."""
-
-    widget = forms.Textarea(attrs={"rows": 3})
-
-    def prepare_value(self, value: Any) -> Any:
-        """As lines."""
-        return "\n".join(value) if isinstance(value, list) else value
-
-    def to_python(self, value: Any) -> Any:
-        """As a sorted list."""
-        return sorted({line.strip() for line in (value or "").splitlines() if line.strip()})
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        """Whether other names are listed."""
-        return bool(self.to_python(data) != sorted(initial or []))
-
-
 def expiry_choices() -> list[tuple[str, str]]:
     """The spans that the settings allow."""
     most = settings.TOKEN_MAX_DAYS
@@ -82,12 +65,11 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
         ),
     )
 
-    tools = LinesField(
+    tools = ToolsField(
         label=_("Tools"),
-        required=False,
         help_text=_(
-            "The only tools it may call, one a line; then it reads no resources and prompts. "
-            "None: all that its user may."
+            "Names, one a line. Limited to some it reads no resources and prompts; "
+            "with none in the list it calls no tool at all."
         ),
     )
 

@@ -18,6 +18,8 @@ from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.models import Token, TokenSecret
 
 NARROWING = ("scopes", "tools", "read_only")
+NARROWED = ("scopes", "tools_shown", "read_only")
+"""The same, to read."""
 STORY = ("status_badge", "created_at", "created_by", "revoked_at")
 
 
@@ -70,7 +72,7 @@ class TokenAdmin(TokenPages):
     actions = ("rotate_tokens", "revoke_tokens")
 
     class Media:
-        css: ClassVar = {"all": ["mcp_app/admin.css"]}
+        css: ClassVar = {"all": ["mcp_app/admin.css", "mcp_app/tokens.css"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
         """With the last use of any secret, in the same query."""
@@ -99,15 +101,20 @@ class TokenAdmin(TokenPages):
         if obj is None:
             asked = ("user", "name", *NARROWING, "expiry", "expires_at", "note", "lookup")
             return [(None, {"fields": asked})]
-        changed = ("name", "user", *NARROWING, "expires_at", "note")
-        return [(None, {"fields": changed}), (_("History"), {"fields": STORY})]
+        narrowing = NARROWING if self._changes(request, obj) else NARROWED
+        known = ("name", "user", *narrowing, "expires_at", "note")
+        return [(None, {"fields": known}), (_("History"), {"fields": STORY})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """A token never changes hands, and a revoked one does nothing any more."""
         if obj is None:
             return ()
-        dead = ("name", *NARROWING, "expires_at") if obj.revoked_at else ()
-        return ("user", *dead, *STORY)
+        dead = ("name", "expires_at") if obj.revoked_at else ()
+        return ("user", *dead, *(() if self._changes(request, obj) else NARROWED), *STORY)
+
+    def _changes(self, request: HttpRequest, token: Token) -> bool:
+        """Whether the person may change what the token may do."""
+        return token.revoked_at is None and self.has_change_permission(request, token)
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         """A token that is not issued yet has no secrets."""
@@ -176,8 +183,14 @@ class TokenAdmin(TokenPages):
     def scopes_shown(self, token: Token) -> Any:
         """What it is narrowed to."""
         read_only = [_("read only")] if token.read_only else []
-        limits = ", ".join(str(limit) for limit in [*read_only, *token.tools])
+        tools = [] if token.tools is None else token.tools or [_("no tools")]
+        limits = ", ".join(str(limit) for limit in [*read_only, *tools])
         return two_lines(codes(token.scopes), limits) if limits else codes(token.scopes)
+
+    @admin.display(description=_("tools"))
+    def tools_shown(self, token: Token) -> Any:
+        """Which tools it may call."""
+        return _("any tool that its user may") if token.tools is None else codes(token.tools)
 
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> Any:

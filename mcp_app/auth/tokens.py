@@ -84,8 +84,11 @@ def implied_by(scope: str) -> frozenset[str]:
 
 def narrowing(token: Token) -> Narrowing:
     """How a token narrows what its user may do, in the words of a `Caller`."""
-    tools = frozenset(token.tools) if token.tools else None
-    return {"scopes": effective_scopes(token), "tools": tools, "reads_only": token.read_only}
+    return {
+        "scopes": effective_scopes(token),
+        "tools": None if token.tools is None else frozenset(token.tools),
+        "reads_only": token.read_only,
+    }
 
 
 def issue(
@@ -93,7 +96,7 @@ def issue(
     user: Any,
     name: str,
     scopes: Iterable[str] = (),
-    tools: Iterable[str] = (),
+    tools: Iterable[str] | None = None,
     read_only: bool = False,
     expires_at: datetime | None = None,
     note: str = "",
@@ -101,6 +104,10 @@ def issue(
     now: datetime | None = None,
 ) -> tuple[Token, Secret]:
     """Create a token with its first secret, whose text exists in the returned value alone.
+
+    Args:
+        tools: the only tools it may call, which may be none at all; None for any. With a list it
+            reads no resources and gets no prompts.
 
     Raises:
         ValidationError: an empty or too long name, a scope that is not declared, a tool that
@@ -111,7 +118,7 @@ def issue(
         user=user,
         name=name,
         scopes=list(scopes),
-        tools=list(tools),
+        tools=None if tools is None else list(tools),
         read_only=read_only,
         expires_at=expires_at,
         note=note,
@@ -131,7 +138,8 @@ def save_new(
         AlreadyIssued: a secret of that prefix exists. Nothing was saved.
     """
     now = now or timezone.now()
-    token.scopes, token.tools = sorted(set(token.scopes)), sorted(set(token.tools))
+    token.scopes = sorted(set(token.scopes))
+    token.tools = None if token.tools is None else sorted(set(token.tools))
     token.created_at, token.created_by = now, by
     token.full_clean()
     check_user(token.user)

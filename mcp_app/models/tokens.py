@@ -57,7 +57,7 @@ def validate_scopes(value: object) -> None:
 
 
 def validate_tools(value: object) -> None:
-    """Raise `ValidationError` unless `value` lists names of tools that there are."""
+    """Raise `ValidationError` unless `value` lists names of tools that there are, or none."""
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise ValidationError(_("Tools are a list of names."), code="invalid")
     known = {name for server in servers() for name in server.tools}
@@ -130,10 +130,10 @@ class Token(models.Model):
     scopes = models.JSONField(_("scopes"), default=list, blank=True, validators=[validate_scopes])
     tools = models.JSONField(
         _("tools"),
-        default=list,
+        null=True,
         blank=True,
         validators=[validate_tools],
-        help_text=_("The only tools it may call, one a line; all that its user may, if none."),
+        help_text=_("The only tools it may call, an empty list for none; without a list, any."),
     )
     read_only = models.BooleanField(
         _("read only"), default=False, help_text=_("It may call nothing but what only reads.")

@@ -97,6 +97,7 @@ def test_a_token_is_renamed_and_narrowed_but_never_changes_hands(
     data = {
         "name": "desk",
         "scopes": [],
+        "tools_limit": "any",
         "note": "",
         "expires_at_0": "",
         "expires_at_1": "",

@@ -31,9 +31,7 @@ class Command(BaseCommand):
         create.add_argument("user", help="The username of its owner.")
         create.add_argument("--name", required=True, help="What will use it.")
         create.add_argument("--scope", action="append", default=[], help="May be repeated.")
-        create.add_argument(
-            "--tool", action="append", default=[], help="Limit it to this tool. May be repeated."
-        )
+        _add_tools(create)
         create.add_argument("--read-only", action="store_true", help="Limit it to reading.")
         create.add_argument("--days", type=int, help="Days until it expires; never without.")
         create.add_argument("--note", default="")
@@ -71,7 +69,7 @@ class Command(BaseCommand):
             user=_user(user),
             name=options["name"],
             scopes=scope,
-            tools=options["tool"],
+            tools=options["tools"],
             read_only=options["read_only"],
             expires_at=None if days is None else timezone.now() + _span(days=days),
             note=options["note"],
@@ -119,6 +117,23 @@ class Command(BaseCommand):
         self.stdout.write(secret.reveal())
         if not plain:
             self.stdout.write("It is not shown again.")
+
+
+def _add_tools(parser: ArgumentParser) -> None:
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument(
+        "--tool",
+        action="append",
+        dest="tools",
+        help="Limit it to this tool. May be repeated; without, it may call any.",
+    )
+    limits.add_argument(
+        "--no-tools",
+        action="store_const",
+        const=[],
+        dest="tools",
+        help="Limit it to no tool at all.",
+    )
 
 
 def _add_plain(parser: ArgumentParser) -> None:
@@ -173,7 +188,8 @@ def _span(**amount: int) -> timedelta:
 
 def _limits(token: Token) -> str:
     read_only = ["read only"] if token.read_only else []
-    return ", ".join([*read_only, *token.tools]) or "no limits"
+    tools = [] if token.tools is None else token.tools or ["no tools"]
+    return ", ".join([*read_only, *tools]) or "no limits"
 
 
 def _line(token: Token) -> str:
