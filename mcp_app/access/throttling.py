@@ -8,6 +8,7 @@ nothing. A refused call counts against none of them.
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
 
 from mcp_app.address import client_address
@@ -98,6 +99,18 @@ class AddressThrottle(SlidingWindowThrottle):
     def get_cache_key(self, request: Any, view: Any) -> str:
         """The address."""
         return client_address(request) or "unknown"
+
+
+def rate_of(cls: Any, throttle_scope: str | None) -> str | None:
+    """The rate that a throttle class has for what names a scope of its own, or none."""
+    try:
+        throttle = cls()
+    except ImproperlyConfigured:  # how DRF says that a scope has no rate
+        return None
+    if isinstance(throttle, ToolThrottle) and throttle_scope is not None:
+        throttle.rate = settings.THROTTLE_RATES.get(throttle_scope)
+    rate: str | None = getattr(throttle, "rate", None)
+    return rate
 
 
 @dataclass(frozen=True, slots=True)
