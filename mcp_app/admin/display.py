@@ -37,6 +37,16 @@ def badge(value: str, label: Any) -> SafeString:
     return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, label)
 
 
+def passed(gate: bool | None) -> SafeString:
+    """What a gate says; None where only a call can tell."""
+    tone, word = {
+        True: ("good", _("pass")),
+        False: ("bad", _("fail")),
+        None: ("dull", _("at the call")),
+    }[gate]
+    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, word)
+
+
 def outcome_badge(event: CallEvent) -> SafeString:
     """How a call ended."""
     return badge(event.outcome, event.get_outcome_display())

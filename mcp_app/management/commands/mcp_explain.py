@@ -37,7 +37,7 @@ class Command(BaseCommand):
             raise CommandError("Say who calls: --user, --token, or both.")
         named = None if user is None else find_user(user)
         secret = None if token is None else find_secret(token)
-        owner = secret.token.user if secret is not None else named
+        owner: Any = secret.token.user if secret is not None else named
         if named is not None and owner != named:
             raise CommandError(f"That token is not of {user}.")
         gates = gates_of(found, caller_of(owner, secret, source=SOURCE), secret=secret)
