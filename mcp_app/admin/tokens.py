@@ -8,6 +8,7 @@ from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetW
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html_join
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -18,9 +19,10 @@ from mcp_app.audit.search import lookup_in
 from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.forms.tokens import NewTokenForm, TokenForm
 from mcp_app.models import Token, TokenSecret
+from mcp_app.models.limits import unknown
 
 NARROWING = ("scopes", "tools", "read_only")
-NARROWED = ("scopes", "tools_shown", "read_only")
+NARROWED = ("scopes_shown", "tools_shown", "read_only")
 """The same, to read."""
 ASKED = [
     (None, {"fields": ("user", "name", "note", "lookup")}),
@@ -85,7 +87,7 @@ class TokenAdmin(TokenPages):
     list_display = (
         "named",
         "worth",
-        "scopes_shown",
+        "narrowing",
         "last_used",
         "created",
     )
@@ -213,17 +215,25 @@ class TokenAdmin(TokenPages):
         return badge(status, status.label)
 
     @admin.display(description=_("scopes and limits"))
-    def scopes_shown(self, token: Token) -> Any:
+    def narrowing(self, token: Token) -> Any:
         """What it is narrowed to."""
-        read_only = [_("read only")] if token.read_only else []
-        tools = [] if token.tools is None else token.tools or [_("no tools")]
-        limits = ", ".join(str(limit) for limit in [*read_only, *tools])
-        return two_lines(codes(token.scopes), limits) if limits else codes(token.scopes)
+        limits = [_("read only")] if token.read_only else []
+        if token.tools is not None:
+            limits.append(self.tools_shown(token) if token.tools else _("no tools"))
+        scopes = self.scopes_shown(token)
+        return two_lines(scopes, format_html_join(", ", "{}", zip(limits))) if limits else scopes
+
+    @admin.display(description=_("scopes"))
+    def scopes_shown(self, token: Token) -> Any:
+        """Which scopes it has, and which of them mean nothing."""
+        return codes(token.scopes, unknown("scopes", token.scopes))
 
     @admin.display(description=_("tools"))
     def tools_shown(self, token: Token) -> Any:
-        """Which tools it may call."""
-        return _("any tool that its user may") if token.tools is None else codes(token.tools)
+        """Which tools it may call, and which of them there are not."""
+        if token.tools is None:
+            return _("any tool that its user may")
+        return codes(token.tools, unknown("tools", token.tools))
 
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> Any:

@@ -19,6 +19,7 @@ from mcp_app import signals
 from mcp_app.auth.hashing import NewSecret, Secret, generate
 from mcp_app.conf import settings
 from mcp_app.models import Token, TokenSecret
+from mcp_app.models.limits import names
 from mcp_app.models.tokens import longest_life
 
 LONGEST_GRACE: Final = timedelta(days=3650)
@@ -73,7 +74,7 @@ def effective_scopes(token: Token) -> frozenset[str]:
     no longer declared in `MCP_APP["SCOPES"]` allows nothing. What the user may do is asked apart
     from this, and both are needed.
     """
-    held = frozenset(token.scopes).intersection(settings.SCOPES)
+    held = names(token.scopes).intersection(settings.SCOPES)
     return held.union(*map(implied_by, held)) if held else held
 
 
@@ -86,7 +87,7 @@ def narrowing(token: Token) -> Narrowing:
     """How a token narrows what its user may do, in the words of a `Caller`."""
     return {
         "scopes": effective_scopes(token),
-        "tools": None if token.tools is None else frozenset(token.tools),
+        "tools": None if token.tools is None else names(token.tools),
         "reads_only": token.read_only,
     }
 
@@ -117,13 +118,18 @@ def issue(
     token = Token(
         user=user,
         name=name,
-        scopes=list(scopes),
-        tools=None if tools is None else list(tools),
+        scopes=_listed(scopes),
+        tools=_listed(tools),
         read_only=read_only,
         expires_at=expires_at,
         note=note,
     )
     return token, save_new(token, by=created_by, now=now)
+
+
+def _listed(names: Iterable[str] | None) -> Any:
+    """As a list; a text stays one, and is refused as none, not taken for a list of letters."""
+    return names if names is None or isinstance(names, str) else list(names)
 
 
 def save_new(
@@ -138,10 +144,10 @@ def save_new(
         AlreadyIssued: a secret of that prefix exists. Nothing was saved.
     """
     now = now or timezone.now()
-    token.scopes = sorted(set(token.scopes))
-    token.tools = None if token.tools is None else sorted(set(token.tools))
     token.created_at, token.created_by = now, by
     token.full_clean()
+    token.scopes = sorted(set(token.scopes))
+    token.tools = None if token.tools is None else sorted(set(token.tools))
     check_user(token.user)
     check_expiry(token.expires_at, now)
     new = generate(lookup)

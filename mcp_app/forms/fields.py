@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from mcp_app.auth.tokens import implied_by
 from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
+from mcp_app.models.limits import unknown
 
 ANY: Final = "any"
 ONLY: Final = "only"
@@ -47,6 +48,12 @@ def _about(tool: Any) -> str:
     return str(Truncator(first).chars(_ABOUT))
 
 
+def gone_choices(field: str, names: Any) -> Choices:
+    """Those of a token's `scopes` or `tools` that mean nothing any more."""
+    told = gettext("no longer declared: it allows nothing")
+    return [(name, format_html(_LABEL, name, told)) for name in sorted(unknown(field, names))]
+
+
 class MomentField(forms.DateTimeField):
     """A date and a time, by the browser's own control."""
 
@@ -78,16 +85,7 @@ class ToolsWidget(forms.MultiWidget):
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         """For either: Django takes any list for what was sent, and a token's tools are one."""
         sent = value if isinstance(value, Sent) else self.decompress(value)
-        self._offer_gone(sent[1] or [])
         return super().get_context(name, sent, attrs)
-
-    def _offer_gone(self, names: list[str]) -> None:
-        """A tool that there is no more is shown where a token has it, for it to be taken away."""
-        known = tool_choices()
-        gone = sorted(set(names) - {name for name, _label in known})
-        about = gettext("There is no such tool any more.")
-        more = [(name, format_html(_LABEL, name, about)) for name in gone]
-        self.widgets[1].choices = [*known, *more]  # type: ignore[attr-defined]
 
 
 class ToolsField(forms.MultiValueField):
@@ -96,9 +94,14 @@ class ToolsField(forms.MultiValueField):
     widget = ToolsWidget
 
     def __init__(self, **kwargs: Any) -> None:
-        names = forms.MultipleChoiceField(choices=tool_choices, required=False)
-        fields = (forms.ChoiceField(choices=CHOICES), names)
+        fields = (forms.ChoiceField(choices=CHOICES), forms.MultipleChoiceField(required=False))
         super().__init__(fields, require_all_fields=False, **kwargs)
+
+    def offer(self, choices: Choices) -> None:
+        """Let these be ticked."""
+        names: Any = self.fields[1]
+        boxes: Any = self.widget.widgets[1]
+        names.choices = boxes.choices = choices
 
     def clean(self, value: Any) -> list[str] | None:
         """Need the choice, and no names beside “any”: which of the two is meant nobody knows."""

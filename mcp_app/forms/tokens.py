@@ -12,7 +12,13 @@ from django.utils.translation import gettext_lazy as _
 from mcp_app.auth.hashing import new_lookup
 from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user
 from mcp_app.conf import settings
-from mcp_app.forms.fields import MomentField, ToolsField, scope_choices
+from mcp_app.forms.fields import (
+    MomentField,
+    ToolsField,
+    gone_choices,
+    scope_choices,
+    tool_choices,
+)
 from mcp_app.models import Token
 
 CUSTOM: Final = "custom"
@@ -40,7 +46,6 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
 
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
-        choices=scope_choices,
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
@@ -64,6 +69,13 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
         model = Token
         fields: ClassVar = ["name", "scopes", "tools", "read_only", "expires_at", "note"]
         widgets: ClassVar = {"note": forms.Textarea(attrs={"rows": 2})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        scopes: Any = self.fields["scopes"]
+        scopes.choices = [*scope_choices(), *gone_choices("scopes", self.instance.scopes)]
+        tools: Any = self.fields["tools"]
+        tools.offer([*tool_choices(), *gone_choices("tools", self.instance.tools)])
 
     def clean(self) -> dict[str, Any]:
         """Hold a changed expiry to what the settings allow."""
