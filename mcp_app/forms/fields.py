@@ -9,10 +9,10 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.auth.tokens import implied_by
 from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 from mcp_app.models.limits import unknown
+from mcp_app.scopes import description, implied_by
 
 ANY: Final = "any"
 ONLY: Final = "only"
@@ -26,15 +26,12 @@ Choices = list[tuple[str, Any]]
 
 def scope_choices() -> Choices:
     """Each declared scope with its description."""
-    return [
-        (name, format_html(_LABEL, name, _told(name, text)))
-        for name, text in settings.SCOPES.items()
-    ]
+    return [(name, format_html(_LABEL, name, _told(name))) for name in settings.SCOPES]
 
 
-def _told(scope: str, description: Any) -> str:
-    implied = ", ".join(sorted(implied_by(scope)))
-    return f"{description} ({gettext('with')} {implied})" if implied else str(description)
+def _told(scope: str) -> str:
+    told, implied = description(scope), ", ".join(sorted(implied_by(scope)))
+    return f"{told} ({gettext('with')} {implied})" if implied else told
 
 
 def tool_choices() -> Choices:
