@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c requirements/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-pure coverage check lint format types contracts django-checks package live browser interop conformance bench bench-peers requirements clean
+.PHONY: help run test test-pure coverage check lint format types contracts django-checks package messages live browser interop conformance bench bench-peers requirements clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -56,14 +56,18 @@ django-checks: $(VENV)/test.stamp ## Django's own checks, and that no migration 
 package: $(VENV)/dev.stamp ## build the wheel and look into it
 	$(BIN)/python -m pytest -m packaging $(ARGS)
 
+messages: $(VENV)/run.stamp ## write down what the pages say, and compile what is translated (needs gettext)
+	cd mcp_app && ../$(BIN)/python -m django makemessages --all --no-location --no-obsolete
+	cd mcp_app && ../$(BIN)/python -m django compilemessages
+
 live: $(VENV)/dev.stamp ## our own servers as processes, killed in the middle of their work
-	$(BIN)/python -m pytest -m live $(ARGS)
+	$(BIN)/python -m pytest -m live -n auto --dist loadfile $(ARGS)
 
 browser: $(VENV)/dev.stamp ## the admin's pages in Chromium (needs npm and Chromium; BROWSER_SHOTS=folder)
-	$(BIN)/python -m pytest -m browser $(ARGS)
+	$(BIN)/python -m pytest -m browser -n auto --dist loadfile $(ARGS)
 
 interop: $(VENV)/dev.stamp ## other people's clients on live servers (needs Node, PostgreSQL)
-	$(BIN)/python -m pytest -m interop $(ARGS)
+	$(BIN)/python -m pytest -m interop -n auto --dist loadfile $(ARGS)
 
 conformance: $(VENV)/dev.stamp ## the official conformance suite (needs Node; PROCESSES=1)
 	$(BIN)/python -m tests.conformance.run --processes $(PROCESSES) $(ARGS)

@@ -3,14 +3,16 @@
 from textwrap import indent
 
 from mcp_app.auth.snippets import Snippet, snippets
-from mcp_app.conf import settings
 from project.people import ADMINISTRATOR, Credentials
+
+CLIENTS = ("Claude Code", "Cursor", "VS Code", "curl")
+"""Those whose snippets are printed; the admin shows more when it has issued a token."""
 
 
 def welcome(origin: str, credentials: Credentials) -> str:
     """The lines that a person, or a script, reads."""
     endpoint = f"{origin}/mcp"
-    name = settings.SERVER_NAME
+    every = snippets(endpoint, credentials.token)
     return "\n".join(
         [
             "",
@@ -18,7 +20,7 @@ def welcome(origin: str, credentials: Credentials) -> str:
             f"Token: {credentials.token}",
             f"Admin: {origin}/admin/ ({ADMINISTRATOR} / {credentials.password})",
             "",
-            *(_paragraph(snippet) for snippet in snippets(name, endpoint, credentials.token)),
+            *(_paragraph(snippet) for snippet in every if snippet.client in CLIENTS),
             "Stop it with Ctrl-C; `make run FRESH=1` starts over.",
         ]
     )

@@ -90,7 +90,8 @@ def _switches(tool: Tool, access: CallerAccess) -> Gate:
 
 
 def _limits(tool: Tool, caller: Caller) -> Gate:
-    limits = [*(["reading"] if caller.reads_only else []), *sorted(caller.tools or ())]
+    tools = [] if caller.tools is None else sorted(caller.tools) or ["no tool"]
+    limits = [*(["reading"] if caller.reads_only else []), *tools]
     why = f"the token is limited to {', '.join(limits)}" if limits else "the token has none"
     return Gate("limits of the token", caller.is_within_limits(tool), why)
 

@@ -11,10 +11,12 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.admin.fields import ToolsField
 from mcp_app.auth.hashing import new_lookup
 from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user, implied_by
 from mcp_app.conf import settings
 from mcp_app.models import Token
+from mcp_app.models.limits import unknown
 
 CUSTOM: Final = "custom"
 NEVER: Final = "never"
@@ -36,27 +38,18 @@ def scope_choices() -> list[tuple[str, str]]:
     ]
 
 
+def gone_choices(token: Token) -> list[tuple[str, str]]:
+    """Those that a token has and that are not declared any more."""
+    label = '<code>{}</code> <span class="mcp-describe">{}</span>'
+    told = gettext("no longer declared: it allows nothing")
+    return [
+        (name, format_html(label, name, told)) for name in sorted(unknown("scopes", token.scopes))
+    ]
+
+
 def _told(scope: str, description: Any) -> str:
     implied = ", ".join(sorted(implied_by(scope)))
     return f"{description} ({gettext('with')} {implied})" if implied else str(description)
-
-
-class LinesField(forms.CharField):
-    """A list of names, one a line."""
-
-    widget = forms.Textarea(attrs={"rows": 3})
-
-    def prepare_value(self, value: Any) -> Any:
-        """As lines."""
-        return "\n".join(value) if isinstance(value, list) else value
-
-    def to_python(self, value: Any) -> Any:
-        """As a sorted list."""
-        return sorted({line.strip() for line in (value or "").splitlines() if line.strip()})
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        """Whether other names are listed."""
-        return bool(self.to_python(data) != sorted(initial or []))
 
 
 def expiry_choices() -> list[tuple[str, str]]:
@@ -73,7 +66,6 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
 
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
-        choices=scope_choices,
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
@@ -82,18 +74,26 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
         ),
     )
 
-    tools = LinesField(
+    tools = ToolsField(
         label=_("Tools"),
-        required=False,
         help_text=_(
-            "The only tools it may call, one a line; then it reads no resources and prompts. "
-            "None: all that its user may."
+            "Names, one a line. Limited to some it reads no resources and prompts; "
+            "with none in the list it calls no tool at all."
         ),
     )
 
     class Meta:
         model = Token
         fields: ClassVar = ["name", "scopes", "tools", "read_only", "expires_at", "note"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        scopes: Any = self.fields["scopes"]
+        scopes.choices = [*scope_choices(), *gone_choices(self.instance)]
+        if gone := sorted(unknown("tools", self.instance.tools)):
+            told = gettext("There are no such tools any more: %(tools)s.")
+            tools = self.fields["tools"]
+            tools.help_text = f"{tools.help_text} {told % {'tools': ', '.join(gone)}}"
 
     def clean(self) -> dict[str, Any]:
         """Hold a changed expiry to what the settings allow."""

@@ -14,7 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import NoReverseMatch, path, reverse
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -22,7 +22,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from mcp_app.admin.forms import GraceForm, RotateForm
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.snippets import snippets
+from mcp_app.auth.snippets import endpoint_url, snippets
 from mcp_app.auth.tokens import (
     TokenRotationRefused,
     check_rotatable,
@@ -135,11 +135,12 @@ class TokenPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
         skipped: Sequence[tuple[Token, str]] = (),
     ) -> HttpResponse:
         """The answer that carries new secrets. Nothing else ever does."""
+        url = endpoint_url(request)
         context: dict[str, Any] = {
             "shown": shown,
             "skipped": skipped,
-            "snippets": _snippets(request, shown[0][1]) if len(shown) == 1 else None,
-            "endpoint": _endpoint(request),
+            "snippets": snippets(url, shown[0][1].reveal()) if url and len(shown) == 1 else (),
+            "endpoint": url,
         }
         title = ngettext("Copy the secret now", "Copy the secrets now", len(shown) or 1)
         return self._page(request, "secret_shown", title, **context)
@@ -227,16 +228,3 @@ def _uses(token: Token) -> dict[str, Any]:
         "secrets": token.secrets.order_by("-id")[:10],
         "callers": [(f"{name} {version}".strip(), ip, n) for (name, version, ip), n in callers],
     }
-
-
-def _endpoint(request: HttpRequest) -> str | None:
-    try:
-        return request.build_absolute_uri(reverse("mcp_app:endpoint"))
-    except NoReverseMatch:
-        return None
-
-
-@sensitive_variables("secret")
-def _snippets(request: HttpRequest, secret: Secret) -> list[Any] | None:
-    url = _endpoint(request)
-    return snippets(settings.SERVER_NAME, url, secret.reveal()) if url else None

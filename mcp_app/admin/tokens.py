@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html_join
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.display import badge, codes, moment, prefix, two_lines
@@ -16,8 +17,11 @@ from mcp_app.admin.token_pages import TokenPages
 from mcp_app.audit.search import lookup_in
 from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.models import Token, TokenSecret
+from mcp_app.models.limits import unknown
 
 NARROWING = ("scopes", "tools", "read_only")
+NARROWED = ("scopes_shown", "tools_shown", "read_only")
+"""The same, to read."""
 STORY = ("status_badge", "created_at", "created_by", "revoked_at")
 
 
@@ -59,7 +63,7 @@ class TokenAdmin(TokenPages):
     list_display = (
         "named",
         "worth",
-        "scopes_shown",
+        "narrowing",
         "last_used",
         "created",
     )
@@ -70,7 +74,7 @@ class TokenAdmin(TokenPages):
     actions = ("rotate_tokens", "revoke_tokens")
 
     class Media:
-        css: ClassVar = {"all": ["mcp_app/admin.css"]}
+        css: ClassVar = {"all": ["mcp_app/admin.css", "mcp_app/tokens.css"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
         """With the last use of any secret, in the same query."""
@@ -99,15 +103,20 @@ class TokenAdmin(TokenPages):
         if obj is None:
             asked = ("user", "name", *NARROWING, "expiry", "expires_at", "note", "lookup")
             return [(None, {"fields": asked})]
-        changed = ("name", "user", *NARROWING, "expires_at", "note")
-        return [(None, {"fields": changed}), (_("History"), {"fields": STORY})]
+        narrowing = NARROWING if self._changes(request, obj) else NARROWED
+        known = ("name", "user", *narrowing, "expires_at", "note")
+        return [(None, {"fields": known}), (_("History"), {"fields": STORY})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """A token never changes hands, and a revoked one does nothing any more."""
         if obj is None:
             return ()
-        dead = ("name", *NARROWING, "expires_at") if obj.revoked_at else ()
-        return ("user", *dead, *STORY)
+        dead = ("name", "expires_at") if obj.revoked_at else ()
+        return ("user", *dead, *(() if self._changes(request, obj) else NARROWED), *STORY)
+
+    def _changes(self, request: HttpRequest, token: Token) -> bool:
+        """Whether the person may change what the token may do."""
+        return token.revoked_at is None and self.has_change_permission(request, token)
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         """A token that is not issued yet has no secrets."""
@@ -173,11 +182,25 @@ class TokenAdmin(TokenPages):
         return badge(status, status.label)
 
     @admin.display(description=_("scopes and limits"))
-    def scopes_shown(self, token: Token) -> Any:
+    def narrowing(self, token: Token) -> Any:
         """What it is narrowed to."""
-        read_only = [_("read only")] if token.read_only else []
-        limits = ", ".join(str(limit) for limit in [*read_only, *token.tools])
-        return two_lines(codes(token.scopes), limits) if limits else codes(token.scopes)
+        limits = [_("read only")] if token.read_only else []
+        if token.tools is not None:
+            limits.append(self.tools_shown(token) if token.tools else _("no tools"))
+        scopes = self.scopes_shown(token)
+        return two_lines(scopes, format_html_join(", ", "{}", zip(limits))) if limits else scopes
+
+    @admin.display(description=_("scopes"))
+    def scopes_shown(self, token: Token) -> Any:
+        """Which scopes it has, and which of them mean nothing."""
+        return codes(token.scopes, unknown("scopes", token.scopes))
+
+    @admin.display(description=_("tools"))
+    def tools_shown(self, token: Token) -> Any:
+        """Which tools it may call, and which of them there are not."""
+        if token.tools is None:
+            return _("any tool that its user may")
+        return codes(token.tools, unknown("tools", token.tools))
 
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> Any:

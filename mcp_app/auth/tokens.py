@@ -19,6 +19,7 @@ from mcp_app import signals
 from mcp_app.auth.hashing import NewSecret, Secret, generate
 from mcp_app.conf import settings
 from mcp_app.models import Token, TokenSecret
+from mcp_app.models.limits import names
 from mcp_app.models.tokens import longest_life
 
 LONGEST_GRACE: Final = timedelta(days=3650)
@@ -73,7 +74,7 @@ def effective_scopes(token: Token) -> frozenset[str]:
     no longer declared in `MCP_APP["SCOPES"]` allows nothing. What the user may do is asked apart
     from this, and both are needed.
     """
-    held = frozenset(token.scopes).intersection(settings.SCOPES)
+    held = names(token.scopes).intersection(settings.SCOPES)
     return held.union(*map(implied_by, held)) if held else held
 
 
@@ -84,8 +85,11 @@ def implied_by(scope: str) -> frozenset[str]:
 
 def narrowing(token: Token) -> Narrowing:
     """How a token narrows what its user may do, in the words of a `Caller`."""
-    tools = frozenset(token.tools) if token.tools else None
-    return {"scopes": effective_scopes(token), "tools": tools, "reads_only": token.read_only}
+    return {
+        "scopes": effective_scopes(token),
+        "tools": None if token.tools is None else names(token.tools),
+        "reads_only": token.read_only,
+    }
 
 
 def issue(
@@ -93,7 +97,7 @@ def issue(
     user: Any,
     name: str,
     scopes: Iterable[str] = (),
-    tools: Iterable[str] = (),
+    tools: Iterable[str] | None = None,
     read_only: bool = False,
     expires_at: datetime | None = None,
     note: str = "",
@@ -101,6 +105,10 @@ def issue(
     now: datetime | None = None,
 ) -> tuple[Token, Secret]:
     """Create a token with its first secret, whose text exists in the returned value alone.
+
+    Args:
+        tools: the only tools it may call, which may be none at all; None for any. With a list it
+            reads no resources and gets no prompts.
 
     Raises:
         ValidationError: an empty or too long name, a scope that is not declared, a tool that
@@ -110,13 +118,18 @@ def issue(
     token = Token(
         user=user,
         name=name,
-        scopes=list(scopes),
-        tools=list(tools),
+        scopes=_listed(scopes),
+        tools=_listed(tools),
         read_only=read_only,
         expires_at=expires_at,
         note=note,
     )
     return token, save_new(token, by=created_by, now=now)
+
+
+def _listed(names: Iterable[str] | None) -> Any:
+    """As a list; a text stays one, and is refused as none, not taken for a list of letters."""
+    return names if names is None or isinstance(names, str) else list(names)
 
 
 def save_new(
@@ -131,9 +144,10 @@ def save_new(
         AlreadyIssued: a secret of that prefix exists. Nothing was saved.
     """
     now = now or timezone.now()
-    token.scopes, token.tools = sorted(set(token.scopes)), sorted(set(token.tools))
     token.created_at, token.created_by = now, by
     token.full_clean()
+    token.scopes = sorted(set(token.scopes))
+    token.tools = None if token.tools is None else sorted(set(token.tools))
     check_user(token.user)
     check_expiry(token.expires_at, now)
     new = generate(lookup)

@@ -50,7 +50,7 @@ class Caller:
         user: the Django user, or AnonymousUser.
         auth: the token, or what another DRF authentication class returned; None without one.
         scopes: what the token carries; None where no token narrows the user.
-        tools: the tools that the token is limited to; None for one that is not.
+        tools: the tools that the token is limited to, maybe none; None for one that is not.
         reads_only: whether the token is limited to what is declared `read_only`.
         source: how the caller was recognised: "token", "anonymous", "command", or the name of
             the authentication class.

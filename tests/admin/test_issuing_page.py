@@ -1,5 +1,6 @@
 """Issuing in the admin: the secret is in one answer and nowhere else (ACCEPTANCE D-074, D-090)."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import ADDITION, LogEntry
 from django.test import Client, override_settings
+from django.test.utils import override_script_prefix
 from django.urls import path
 from django.utils import timezone
+from django.utils.html import escape
 
 from mcp_app.auth.verification import verify
 from mcp_app.models import Token, TokenSecret
@@ -23,6 +26,7 @@ def form(client: Client, user: Any, **changes: Any) -> dict[str, Any]:
         "user": user.pk,
         "name": "laptop",
         "scopes": ["rooms:write"],
+        "tools_limit": "any",
         "expiry": "30",
         "note": "",
         "lookup": hidden(page, "lookup"),
@@ -99,15 +103,35 @@ def test_the_snippets_name_this_site_and_carry_the_secret(boss_client: Client, a
     data = form(boss_client, ana)
     response = boss_client.post(url("add"), data, headers={"host": "127.0.0.1:8123"})
     [secret] = secrets_on(response)
-    texts = {snippet.client: snippet.text for snippet in response.context["snippets"]}
-    assert texts["Claude Code"] == (
-        "claude mcp add --transport http quiz-backoffice http://127.0.0.1:8123/mcp"
-        f' --header "Authorization: Bearer {secret}"'
-    )
-    assert set(texts) == {"Claude Code", "Cursor", "VS Code"}
-    for text in texts.values():
+    texts = [snippet.text for snippet in response.context["snippets"]]
+    assert len(texts) >= 10
+    for text in texts:
         assert "http://127.0.0.1:8123/mcp" in text
         assert f"Bearer {secret}" in text
+        assert escape(text) in response.content.decode()
+
+
+def test_behind_a_proxy_the_snippets_name_the_address_that_people_use(
+    boss_client: Client, ana: Any, settings: Any
+) -> None:
+    settings.USE_X_FORWARDED_HOST = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "shop.example"]
+    behind = {"x-forwarded-host": "shop.example", "x-forwarded-proto": "https"}
+    data = form(boss_client, ana)
+    with override_script_prefix("/quiz/"):
+        response = boss_client.post("/admin/mcp_app/token/add/", data, headers=behind)
+    assert response.context["endpoint"] == "https://shop.example/quiz/mcp"
+
+
+def test_each_snippet_folds_without_a_script_and_has_a_button_that_names_it(
+    boss_client: Client, ana: Any
+) -> None:
+    page = boss_client.post(url("add"), form(boss_client, ana)).content.decode()
+    for client in ("Claude Code", "Codex", "curl"):
+        assert re.search(rf"<details[^>]*>\s*<summary>{client} ", page)
+        assert f'<span class="visually-hidden"> ({client})</span></button>' in page
+    assert page.count("<details name=") == page.count("data-copy=") - 1
 
 
 def urls_without_the_endpoint() -> list[Any]:

@@ -84,6 +84,7 @@ def test_of_a_secret_only_its_digest_is_left(
         "user": boss.pk,
         "name": "laptop",
         "scopes": ["rooms:write"],
+        "tools_limit": "any",
         "expiry": "30",
         "note": "",
         "lookup": hidden(boss_client.get(url("add")), "lookup"),

@@ -21,8 +21,8 @@ Issued = tuple[Token, Secret]
 
 
 def address(page: str, *args: Any) -> str:
-    """The address of a page on the site called "backstage"."""
-    return reverse(f"admin:mcp_app_{page}", args=args, current_app="backstage")
+    """The address of a page on the site called "behind"."""
+    return reverse(f"admin:mcp_app_{page}", args=args, current_app="behind")
 
 
 def names(response: Any) -> set[str]:
@@ -97,6 +97,7 @@ def test_a_token_is_renamed_and_narrowed_but_never_changes_hands(
     data = {
         "name": "desk",
         "scopes": [],
+        "tools_limit": "any",
         "note": "",
         "expires_at_0": "",
         "expires_at_1": "",
@@ -128,7 +129,7 @@ def test_a_name_with_markup_shows_as_text(boss_client: Client, ana: Any) -> None
 def test_another_admin_site_under_another_prefix_links_to_itself(
     boss_client: Client, issued: Issued
 ) -> None:
-    site = AdminSite(name="backstage")
+    site = AdminSite(name="behind")
     site.register(Token, TokenAdmin)
     site.register(CallEvent, CallEventAdmin)
     token, _ = issued
@@ -146,7 +147,7 @@ def test_another_admin_site_under_another_prefix_links_to_itself(
 
 
 def test_where_an_admin_site_has_no_users_a_username_is_typed(boss_client: Client) -> None:
-    site = AdminSite(name="backstage")
+    site = AdminSite(name="behind")
     site.register(Token, TokenAdmin)
     with override_settings(ROOT_URLCONF=type("urls", (), {"urlpatterns": [path("", site.urls)]})):
         text = boss_client.get(address("token_add")).content.decode()

@@ -41,7 +41,7 @@ def secrets() -> list[TokenSecret]:
         now=NOW,
     )
     Token.objects.filter(pk=full.pk).update(note="ä\n%s", read_only=True, tools=["say_hello"])
-    gone, _ = issue(user=bob, name="gone", now=NOW)
+    gone, _ = issue(user=bob, name="gone", tools=[], now=NOW)
     revoke(gone, now=NOW + timedelta(hours=1))
     get_user_model().objects.filter(pk=bob.pk).update(is_active=False)
     used = plain.secrets.get()

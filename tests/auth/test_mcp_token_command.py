@@ -43,6 +43,32 @@ def test_create_says_whose_token_it_is(ana: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "tools", "told"),
+    [
+        ((), None, "no limits"),
+        (
+            ("--tool", "list_rooms", "--tool", "announce"),
+            ["announce", "list_rooms"],
+            "announce, li",
+        ),
+        (("--no-tools",), [], "no tools"),
+    ],
+)
+def test_create_limits_to_any_some_or_no_tools(
+    options: tuple[str, ...], tools: list[str] | None, told: str, ana: Any
+) -> None:
+    secret = run("create", "ana", "--name", "ci", "--plain", *options)
+    assert verify(secret.removesuffix("\n")).token.tools == tools
+    assert told in run("list")
+
+
+def test_no_tools_and_some_tools_are_not_both_meant(ana: Any) -> None:
+    with pytest.raises(CommandError, match="not allowed with"):
+        run("create", "ana", "--name", "ci", "--tool", "announce", "--no-tools")
+    assert not Token.objects.exists()
+
+
+@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (("create", "nobody", "--name", "x"), "no user 'nobody'"),

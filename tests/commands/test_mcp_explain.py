@@ -45,6 +45,9 @@ def test_each_gate_that_is_shut_says_why(ana: Any) -> None:
     assert told["credential"] == (True, "narrow, Active")
     assert told["limits of the token"] == (False, "the token is limited to reading, shell_add")
     assert told["scopes"] == (False, "the token lacks rooms:write")
+    nothing, _ = issue(user=ana, name="nothing", tools=[])
+    told = gates("shell_add", "--token", prefix(nothing))
+    assert told["limits of the token"] == (False, "the token is limited to no tool")
     refused = gates("shell_secret", "--user", "ana")
     assert refused["permission (IsAuthenticated & ~IsAdminUser)"] == (False, "asked as GET")
 

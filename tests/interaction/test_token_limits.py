@@ -53,6 +53,15 @@ def test_a_token_limited_to_tools_reads_no_resource_and_gets_no_prompt(
     assert refused(client, "prompts/get", name=prompt)
 
 
+def test_a_token_limited_to_no_tool_calls_none(limited: Any) -> None:
+    client = limited(tools=[])
+    everything: MCPClient = limited()
+    assert client.tools() == client.resources() == client.templates() == client.prompts() == []
+    assert refused(client, "tools/call", name="add", arguments={"a": 1})
+    assert refused(client, "resources/read", uri=everything.resources()[0]["uri"])
+    assert refused(client, "prompts/get", name=everything.prompts()[0]["name"])
+
+
 def test_a_token_limited_to_reading_changes_nothing(limited: Any, counted: Counted) -> None:
     client, everything = limited(read_only=True), limited()
     listed = client.tools()
@@ -77,8 +86,11 @@ def test_limits_and_scopes_both_narrow(limited: Any) -> None:
 def test_limits_act_on_the_next_request(limited: Any) -> None:
     client = limited()
     assert client.call("add", {"a": 1}).status == 200
-    Token.objects.update(tools=["echo"])
-    assert refused(client, "tools/call", name="add", arguments={"a": 1})
+    for tools in (["echo"], []):
+        Token.objects.update(tools=tools)
+        assert refused(client, "tools/call", name="add", arguments={"a": 1})
+    Token.objects.update(tools=None)
+    assert client.call("add", {"a": 1}).status == 200
 
 
 def test_a_tool_that_is_gone_does_no_harm(limited: Any) -> None:
@@ -96,8 +108,9 @@ def test_a_tool_that_there_is_not_is_refused_with_what_was_meant(user: Any) -> N
 
 
 @pytest.mark.django_db
-def test_a_rotation_keeps_the_limits(user: Any) -> None:
-    token, _ = issue(user=user, name="kept", tools=["echo", "add"], read_only=True)
+@pytest.mark.parametrize("tools", [None, [], ["add", "echo"]])
+def test_a_rotation_keeps_the_limits(user: Any, tools: list[str] | None) -> None:
+    token, _ = issue(user=user, name="kept", tools=tools, read_only=True)
     rotate(token, grace=timedelta(0))
     token.refresh_from_db()
-    assert (token.tools, token.read_only) == (["add", "echo"], True)
+    assert (token.tools, token.read_only) == (tools, True)

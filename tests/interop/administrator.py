@@ -9,6 +9,7 @@ import httpx2
 
 _HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 _SECRET = re.compile(r"mcp_[0-9A-Za-z]{12}_[0-9A-Za-z]{39}")
+_SNIPPET = re.compile(r'<pre id="mcp-snippet-\d+"[^>]* aria-label="([^"]+)">(.*?)</pre>', re.DOTALL)
 
 
 class Administrator:
@@ -32,13 +33,18 @@ class Administrator:
 
     def issue_token(self, username: str, name: str, *scopes: str) -> str:
         """Fill in the form that adds a token, and copy the secret from the page that answers."""
+        (secret,) = set(_SECRET.findall(self._issued(username, name, *scopes)))
+        return secret
+
+    def issue_snippets(self, username: str, name: str) -> dict[str, str]:
+        """Fill in the form that adds a token, and copy what the answer has for each client."""
+        return dict(_SNIPPET.findall(self._issued(username, name)))
+
+    def _issued(self, username: str, name: str, *scopes: str) -> str:
         found = re.search(r"/admin/auth/user/(\d+)/change/", self.read(f"auth/user/?q={username}"))
         assert found, f"there is no user {username}"
-        page = self._submit(
-            "/admin/mcp_app/token/add/", user=found[1], name=name, scopes=list(scopes), expiry="7"
-        )
-        (secret,) = set(_SECRET.findall(page))
-        return secret
+        limits = {"scopes": list(scopes), "tools_limit": "any", "expiry": "7"}
+        return self._submit("/admin/mcp_app/token/add/", user=found[1], name=name, **limits)
 
     def read(self, path: str) -> str:
         """The text of one page of the admin."""

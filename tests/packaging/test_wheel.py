@@ -47,6 +47,7 @@ def test_the_wheel_holds_every_file_of_the_app(wheel: zipfile.ZipFile) -> None:
         "mcp_app/migrations/0*.py",
         "mcp_app/templates/**/*.html",
         "mcp_app/static/mcp_app/*",
+        "mcp_app/locale/*/LC_MESSAGES/django.mo",
     ],
 )
 def test_the_wheel_holds_what_is_no_python(wheel: zipfile.ZipFile, pattern: str) -> None:

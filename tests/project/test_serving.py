@@ -43,7 +43,7 @@ def test_each_fact_has_a_line_of_its_own(line: str) -> None:
     assert line in TEXT.splitlines()
 
 
-@pytest.mark.parametrize("client", ["Claude Code", "Cursor", "VS Code"])
+@pytest.mark.parametrize("client", ["Claude Code", "Cursor", "VS Code", "curl"])
 def test_each_client_has_a_snippet(client: str) -> None:
     paragraph = next(part for part in TEXT.split("\n\n") if part.startswith(client))
 

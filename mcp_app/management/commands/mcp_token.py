@@ -16,6 +16,7 @@ from mcp_app.auth.tokens import TokenRotationRefused, issue, revoke, rotate
 from mcp_app.auth.upkeep import Due, due, purge
 from mcp_app.conf import settings
 from mcp_app.models import Token
+from mcp_app.models.limits import unknown
 from mcp_app.signals import token_due
 
 
@@ -31,9 +32,7 @@ class Command(BaseCommand):
         create.add_argument("user", help="The username of its owner.")
         create.add_argument("--name", required=True, help="What will use it.")
         create.add_argument("--scope", action="append", default=[], help="May be repeated.")
-        create.add_argument(
-            "--tool", action="append", default=[], help="Limit it to this tool. May be repeated."
-        )
+        _add_tools(create)
         create.add_argument("--read-only", action="store_true", help="Limit it to reading.")
         create.add_argument("--days", type=int, help="Days until it expires; never without.")
         create.add_argument("--note", default="")
@@ -71,7 +70,7 @@ class Command(BaseCommand):
             user=_user(user),
             name=options["name"],
             scopes=scope,
-            tools=options["tool"],
+            tools=options["tools"],
             read_only=options["read_only"],
             expires_at=None if days is None else timezone.now() + _span(days=days),
             note=options["note"],
@@ -119,6 +118,23 @@ class Command(BaseCommand):
         self.stdout.write(secret.reveal())
         if not plain:
             self.stdout.write("It is not shown again.")
+
+
+def _add_tools(parser: ArgumentParser) -> None:
+    limits = parser.add_mutually_exclusive_group()
+    limits.add_argument(
+        "--tool",
+        action="append",
+        dest="tools",
+        help="Limit it to this tool. May be repeated; without, it may call any.",
+    )
+    limits.add_argument(
+        "--no-tools",
+        action="store_const",
+        const=[],
+        dest="tools",
+        help="Limit it to no tool at all.",
+    )
 
 
 def _add_plain(parser: ArgumentParser) -> None:
@@ -171,9 +187,16 @@ def _span(**amount: int) -> timedelta:
     return span
 
 
+def _names(field: str, names: list[str]) -> list[str]:
+    """The names, and of each that means nothing that it is gone."""
+    gone = unknown(field, names)
+    return [f"{name} (gone)" if name in gone else name for name in names]
+
+
 def _limits(token: Token) -> str:
     read_only = ["read only"] if token.read_only else []
-    return ", ".join([*read_only, *token.tools]) or "no limits"
+    tools = [] if token.tools is None else _names("tools", token.tools) or ["no tools"]
+    return ", ".join([*read_only, *tools]) or "no limits"
 
 
 def _line(token: Token) -> str:
@@ -186,7 +209,7 @@ def _line(token: Token) -> str:
             token.user.get_username(),
             token.name,
             token.status().value,
-            ",".join(token.scopes) or "-",
+            ",".join(_names("scopes", token.scopes)) or "-",
             _limits(token),
             f"used {used:%Y-%m-%d %H:%M}" if used else "never used",
             f"expires {token.ends_at:%Y-%m-%d}" if token.ends_at else "never expires",

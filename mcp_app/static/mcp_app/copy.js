@@ -1,23 +1,41 @@
-// Copies the text of the element that a button's data-copy names.
+// Copies the text of the element that a button's data-copy names, and says so.
 "use strict";
 
-async function copy(element) {
-    if (window.isSecureContext && navigator.clipboard) {
-        await navigator.clipboard.writeText(element.textContent);
-        return;
-    }
-    // Without TLS there is no clipboard interface; the selection still works.
+function select(element) {
     const range = document.createRange();
     range.selectNodeContents(element);
     const selection = window.getSelection();
     selection.removeAllRanges();
     selection.addRange(range);
-    document.execCommand("copy");
+}
+
+async function copy(element) {
+    try {
+        // Without TLS, or where a policy forbids it, there is no clipboard interface.
+        await navigator.clipboard.writeText(element.textContent);
+        return true;
+    } catch {
+        select(element);
+        return document.execCommand("copy");
+    }
+}
+
+let told = null;
+
+function tell(label) {
+    if (told) {
+        told.textContent = told.dataset.before;
+    }
+    label.dataset.before ??= label.textContent;
+    label.textContent = label.dataset.copied;
+    told = label;
+    document.querySelector("[data-copy-status]").textContent = label.dataset.copied;
 }
 
 for (const button of document.querySelectorAll("[data-copy]")) {
     button.addEventListener("click", async () => {
-        await copy(document.getElementById(button.dataset.copy));
-        button.textContent = button.dataset.copied;
+        if (await copy(document.getElementById(button.dataset.copy))) {
+            tell(button.querySelector("[data-copied]"));
+        }
     });
 }

@@ -1,0 +1,137 @@
+"""Which tools a token may call, as the admin asks and shows it: any, some, or none at all."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils.html import strip_tags
+
+from mcp_app.auth.hashing import Secret
+from mcp_app.auth.tokens import issue, narrowing, revoke
+from mcp_app.models import Token
+from tests.admin.pages import hidden, secrets_on, url
+
+
+def text_of(page: Any) -> str:
+    return unescape(strip_tags(page.content.decode()))
+
+
+def new(client: Client, user: Any, **tools: str) -> dict[str, Any]:
+    lookup = hidden(client.get(url("add")), "lookup")
+    return {"user": user.pk, "name": "laptop", "expiry": "30", "lookup": lookup, **tools}
+
+
+def changed(token: Token, **tools: str) -> dict[str, Any]:
+    secrets = {"secrets-TOTAL_FORMS": "0", "secrets-INITIAL_FORMS": "0"}
+    return {"name": token.name, "note": "", **secrets, **tools}
+
+
+def shown(page: Any) -> dict[str, str]:
+    """What a browser would send of the two controls as they stand."""
+    html = page.content.decode()
+    [chosen] = re.findall(r'name="tools_limit" value="(\w+)"[^>]* checked', html)
+    [names] = re.findall(r'<textarea name="tools_names"[^>]*>([^<]*)</textarea>', html)
+    return {"tools_limit": chosen, "tools_names": names}
+
+
+@pytest.mark.parametrize(
+    ("tools", "stored"),
+    [
+        ({"tools_limit": "any"}, None),
+        ({"tools_limit": "any", "tools_names": " \n"}, None),
+        ({"tools_limit": "only", "tools_names": ""}, []),
+        ({"tools_limit": "only"}, []),
+        (
+            {"tools_limit": "only", "tools_names": "list_rooms\r\n\r\n announce "},
+            ["announce", "list_rooms"],
+        ),
+    ],
+)
+def test_the_choice_is_what_the_token_may_call(
+    tools: dict[str, str], stored: list[str] | None, boss_client: Client, ana: Any
+) -> None:
+    assert secrets_on(boss_client.post(url("add"), new(boss_client, ana, **tools)))
+    token = Token.objects.get()
+    assert token.tools == stored
+    assert narrowing(token)["tools"] == (None if stored is None else frozenset(stored))
+    # Saved as it is shown, it stays what it is.
+    sent = shown(boss_client.get(url("change", token.pk)))
+    assert boss_client.post(url("change", token.pk), changed(token, **sent)).status_code == 302
+    token.refresh_from_db()
+    assert token.tools == stored
+
+
+@pytest.mark.parametrize(
+    ("tools", "sentence"),
+    [
+        ({}, "This field is required"),
+        ({"tools_names": "list_rooms"}, "This field is required"),
+        ({"tools_limit": "all"}, "all is not one of the available choices"),
+        ({"tools_limit": "any", "tools_names": "list_rooms"}, "Tools are listed, but any tool"),
+        ({"tools_limit": "only", "tools_names": "list_roms"}, "no tool list_roms (or list_rooms?)"),
+    ],
+)
+def test_what_is_not_clear_issues_and_changes_nothing(
+    tools: dict[str, str],
+    sentence: str,
+    boss_client: Client,
+    ana: Any,
+    issued: tuple[Token, Secret],
+) -> None:
+    token, _ = issued
+    for page, data in (
+        (url("add"), new(boss_client, ana, **tools)),
+        (url("change", token.pk), changed(token, **tools)),
+    ):
+        answer = boss_client.post(page, data)
+        assert answer.status_code == 200
+        assert sentence in text_of(answer)
+        # What was typed is there to be mended.
+        assert tools.get("tools_names", "") in text_of(answer)
+    assert list(Token.objects.values_list("pk", "tools")) == [(token.pk, None)]
+
+
+def test_a_limited_token_is_made_unlimited_and_back(
+    boss_client: Client, issued: tuple[Token, Secret]
+) -> None:
+    token, _ = issued
+    steps: list[tuple[dict[str, str], list[str] | None]] = [
+        ({"tools_limit": "only", "tools_names": "list_rooms"}, ["list_rooms"]),
+        ({"tools_limit": "only"}, []),
+        ({"tools_limit": "any"}, None),
+    ]
+    for tools, stored in steps:
+        answer = boss_client.post(url("change", token.pk), changed(token, **tools))
+        assert answer.status_code == 302
+        token.refresh_from_db()
+        assert token.tools == stored
+
+
+@pytest.mark.parametrize(
+    ("tools", "cell"),
+    [(None, "any tool that its user may"), ([], "none"), (["list_rooms"], "list_rooms")],
+)
+def test_who_may_not_change_it_reads_what_it_may_call(
+    tools: list[str] | None,
+    cell: str,
+    boss_client: Client,
+    staff_client: Callable[..., Client],
+    ana: Any,
+) -> None:
+    token, _ = issue(user=ana, name="laptop", tools=tools)
+    looking = staff_client("view_token").get(url("change", token.pk))
+    revoke(token)
+    for page in (looking, boss_client.get(url("change", token.pk))):
+        row = page.content.decode().split("field-tools_shown")[1].split("field-")[0]
+        assert strip_tags(row).split(":")[1].split("\n\n")[0].strip().startswith(cell)
+
+
+def test_the_list_tells_none_from_any(boss_client: Client, ana: Any) -> None:
+    for tools in (None, []):
+        Token.objects.all().delete()
+        issue(user=ana, name="laptop", tools=tools)
+        page = boss_client.get(url("changelist")).content.decode()
+        assert ("no tools" in page) is (tools == [])
