@@ -15,6 +15,9 @@ from mcp_app.access.view import DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
+from mcp_app.models import Token
+from mcp_app.models.limits import names
+from mcp_app.scopes import way
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,18 @@ def _scopes(tool: Tool, caller: Caller) -> Gate:
     missing = caller.lacks(tool.scopes)
     if missing:
         return Gate("scopes", False, f"the token lacks {', '.join(missing)}")
-    return Gate("scopes", True, f"needs {', '.join(tool.scopes) or 'none'}")
+    return Gate(
+        "scopes",
+        True,
+        f"needs {', '.join(_told(scope, caller) for scope in tool.scopes) or 'none'}",
+    )
+
+
+def _told(scope: str, caller: Caller) -> str:
+    """A needed scope, and through which of the token's own it is implied."""
+    held = names(caller.auth.scopes) if isinstance(caller.auth, Token) else frozenset()
+    through = way(held, scope)[:-1]
+    return f"{scope} (through {' → '.join(through)})" if through else scope
 
 
 def _at_the_call(tool: Tool) -> Iterator[Gate]:

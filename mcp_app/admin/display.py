@@ -34,8 +34,12 @@ _TONES: Final = {
 
 def badge(value: str, label: Any) -> SafeString:
     """A label with a coloured mark; the text keeps the page's own colour in light and dark."""
-    tone = _TONES.get(value, "bad")  # type: ignore[call-overload]
-    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, label)
+    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone(value), label)
+
+
+def tone(value: str) -> str:
+    """The colour of a badge's mark, by name."""
+    return _TONES.get(value, "bad")  # type: ignore[call-overload,no-any-return]
 
 
 def outcome_badge(event: CallEvent) -> SafeString:

@@ -13,10 +13,11 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.fields import ToolsField
 from mcp_app.auth.hashing import new_lookup
-from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user, implied_by
+from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user
 from mcp_app.conf import settings
 from mcp_app.models import Token
 from mcp_app.models.limits import unknown
+from mcp_app.scopes import description, implied_by
 
 CUSTOM: Final = "custom"
 NEVER: Final = "never"
@@ -32,10 +33,7 @@ GRACES: Final = (
 def scope_choices() -> list[tuple[str, str]]:
     """Each declared scope with its description."""
     label = '<code>{}</code> <span class="mcp-describe">{}</span>'
-    return [
-        (name, format_html(label, name, _told(name, text)))
-        for name, text in settings.SCOPES.items()
-    ]
+    return [(name, format_html(label, name, _told(name))) for name in settings.SCOPES]
 
 
 def gone_choices(token: Token) -> list[tuple[str, str]]:
@@ -47,9 +45,9 @@ def gone_choices(token: Token) -> list[tuple[str, str]]:
     ]
 
 
-def _told(scope: str, description: Any) -> str:
-    implied = ", ".join(sorted(implied_by(scope)))
-    return f"{description} ({gettext('with')} {implied})" if implied else str(description)
+def _told(scope: str) -> str:
+    told, implied = description(scope), ", ".join(sorted(implied_by(scope)))
+    return f"{told} ({gettext('with')} {implied})" if implied else told
 
 
 def expiry_choices() -> list[tuple[str, str]]:

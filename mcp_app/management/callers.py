@@ -10,6 +10,7 @@ from mcp_app.access.checks import CallerAccess
 from mcp_app.catalog.registry import default_server
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
+from mcp_app.scopes import carried
 
 SOURCE = "command"
 """How such a caller was recognised, as call events have it."""
@@ -37,7 +38,7 @@ def find_caller(username: str, scopes: list[str] | None = None) -> Caller:
     unknown = sorted(set(scopes or ()) - set(settings.SCOPES))
     if unknown:
         raise CommandError(f"Not a declared scope: {', '.join(unknown)}.")
-    narrowed = None if scopes is None else frozenset(scopes)
+    narrowed = None if scopes is None else carried(scopes)
     return Caller(user, scopes=narrowed, source=SOURCE, address=ADDRESS)
 
 
