@@ -61,13 +61,13 @@ messages: $(VENV)/run.stamp ## write down what the pages say, and compile what i
 	cd mcp_app && ../$(BIN)/python -m django compilemessages
 
 live: $(VENV)/dev.stamp ## our own servers as processes, killed in the middle of their work
-	$(BIN)/python -m pytest -m live $(ARGS)
+	$(BIN)/python -m pytest -m live -n auto --dist loadfile $(ARGS)
 
 browser: $(VENV)/dev.stamp ## the admin's pages in Chromium (needs npm and Chromium; BROWSER_SHOTS=folder)
-	$(BIN)/python -m pytest -m browser $(ARGS)
+	$(BIN)/python -m pytest -m browser -n auto --dist loadfile $(ARGS)
 
 interop: $(VENV)/dev.stamp ## other people's clients on live servers (needs Node, PostgreSQL)
-	$(BIN)/python -m pytest -m interop $(ARGS)
+	$(BIN)/python -m pytest -m interop -n auto --dist loadfile $(ARGS)
 
 conformance: $(VENV)/dev.stamp ## the official conformance suite (needs Node; PROCESSES=1)
 	$(BIN)/python -m tests.conformance.run --processes $(PROCESSES) $(ARGS)

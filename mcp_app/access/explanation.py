@@ -18,6 +18,9 @@ from mcp_app.access.view import DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
+from mcp_app.models import Token
+from mcp_app.models.limits import names
+from mcp_app.scopes import way
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,16 @@ def _scopes(declared: Declaration, caller: Caller) -> Gate:
     missing = caller.lacks(declared.scopes)
     if missing:
         return Gate(_("scopes"), False, _("the token lacks %s") % ", ".join(missing))
-    return Gate(_("scopes"), True, _("needs %s") % (", ".join(declared.scopes) or _("none")))
+    needed = ", ".join(_told(scope, caller) for scope in declared.scopes)
+    return Gate(_("scopes"), True, _("needs %s") % (needed or _("none")))
+
+
+def _told(scope: str, caller: Caller) -> str:
+    """A needed scope, and through which of the token's own it is implied."""
+    held = names(caller.auth.scopes) if isinstance(caller.auth, Token) else frozenset()
+    through = way(held, scope)[:-1]
+    told = {"scope": scope, "others": " → ".join(through)}
+    return _("%(scope)s (through %(others)s)") % told if through else scope
 
 
 def _throttles(declared: Declaration, access: CallerAccess) -> Iterator[Gate]:

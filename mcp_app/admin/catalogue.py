@@ -1,7 +1,7 @@
 """The catalogue: all that the servers declare, a page for each, and who may open which page."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django.contrib import admin
 from django.core.paginator import Paginator
@@ -25,6 +25,9 @@ PER_PAGE: Final = 50
 @admin.register(Catalogue)
 class CatalogueAdmin(ExplainPage):
     """Pages alone: what is declared in code is neither added, changed nor deleted here."""
+
+    class Media:
+        css: ClassVar = {"all": ["mcp_app/catalogue.css"]}
 
     def pages(self) -> list[Page]:
         """The list stands first."""

@@ -17,6 +17,7 @@ from mcp_app.admin.schemas import Property, properties
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.catalog.resources import Readable
 from mcp_app.conf import settings
+from mcp_app.scopes import description
 from mcp_app.transports.context import tokens_of
 
 Fact = tuple[str, Any]
@@ -87,13 +88,11 @@ def _guards(declared: Declaration) -> Iterator[Fact]:
 
 
 def _scopes(declared: Declaration) -> Any:
-    if not declared.scopes:
-        return _("none")
-    told = settings.SCOPES
-    return _lines(
-        f"{scope}: {told.get(scope, _('not declared in the settings'))}"
-        for scope in declared.scopes
-    )
+    return _lines(f"{scope}: {_description(scope)}" for scope in declared.scopes)
+
+
+def _description(scope: str) -> str:
+    return description(scope) if scope in settings.SCOPES else _("not declared in the settings")
 
 
 def _limits(declared: Declaration) -> Iterator[Fact]:

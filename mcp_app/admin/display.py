@@ -1,6 +1,7 @@
 """How the admin's cells look: badges, prefixes, JSON. What a caller sent is always escaped."""
 
 import json
+from collections.abc import Sequence, Set
 from datetime import datetime
 from typing import Any, Final
 
@@ -33,8 +34,12 @@ _TONES: Final = {
 
 def badge(value: str, label: Any) -> SafeString:
     """A label with a coloured mark; the text keeps the page's own colour in light and dark."""
-    tone = _TONES.get(value, "bad")  # type: ignore[call-overload]
-    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, label)
+    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone(value), label)
+
+
+def tone(value: str) -> str:
+    """The colour of a badge's mark, by name."""
+    return _TONES.get(value, "bad")  # type: ignore[call-overload,no-any-return]
 
 
 def passed(gate: bool | None) -> SafeString:
@@ -77,11 +82,18 @@ def prefix(lookup: str) -> str | SafeString:
     return format_html("<code>mcp_{}_…</code>", lookup) if lookup else NOTHING
 
 
-def codes(names: list[str]) -> str | SafeString:
-    """Names such as scopes, each as code."""
+def codes(names: Sequence[str], gone: Set[str] = frozenset()) -> str | SafeString:
+    """Names such as scopes, each as code; of those in `gone` it says so."""
     if not names:
         return _("none")
-    return format_html_join(" ", "<code>{}</code>", ((name,) for name in names))
+    return format_html_join(" ", "{}", ((_code(name, name in gone),) for name in names))
+
+
+def _code(name: str, gone: bool) -> SafeString:
+    if not gone:
+        return format_html("<code>{}</code>", name)
+    told = _("no longer there")
+    return format_html('<code>{}</code> <span class="mcp-quiet">({})</span>', name, told)
 
 
 def pretty_json(value: Any) -> str | SafeString:

@@ -17,9 +17,10 @@ from django.utils.translation import gettext as _
 
 from mcp_app import signals
 from mcp_app.auth.hashing import NewSecret, Secret, generate
-from mcp_app.conf import settings
 from mcp_app.models import Token, TokenSecret
+from mcp_app.models.limits import names
 from mcp_app.models.tokens import longest_life
+from mcp_app.scopes import carried
 
 LONGEST_GRACE: Final = timedelta(days=3650)
 
@@ -69,24 +70,18 @@ class TokenRotationRefused(Exception):
 def effective_scopes(token: Token) -> frozenset[str]:
     """What the token itself allows. An empty list allows nothing that needs a scope.
 
-    A scope implies those that are named beneath it: `orders` implies `orders:read`. One that is
-    no longer declared in `MCP_APP["SCOPES"]` allows nothing. What the user may do is asked apart
-    from this, and both are needed.
+    A scope brings what it implies: see `mcp_app.scopes`. One that is no longer declared in
+    `MCP_APP["SCOPES"]` allows nothing. What the user may do is asked apart from this, and both are
+    needed.
     """
-    held = frozenset(token.scopes).intersection(settings.SCOPES)
-    return held.union(*map(implied_by, held)) if held else held
-
-
-def implied_by(scope: str) -> frozenset[str]:
-    """The declared scopes that come with one: those whose names begin with it and a colon."""
-    return frozenset(name for name in settings.SCOPES if name.startswith(f"{scope}:"))
+    return carried(names(token.scopes))
 
 
 def narrowing(token: Token) -> Narrowing:
     """How a token narrows what its user may do, in the words of a `Caller`."""
     return {
         "scopes": effective_scopes(token),
-        "tools": None if token.tools is None else frozenset(token.tools),
+        "tools": None if token.tools is None else names(token.tools),
         "reads_only": token.read_only,
     }
 
@@ -117,13 +112,18 @@ def issue(
     token = Token(
         user=user,
         name=name,
-        scopes=list(scopes),
-        tools=None if tools is None else list(tools),
+        scopes=_listed(scopes),
+        tools=_listed(tools),
         read_only=read_only,
         expires_at=expires_at,
         note=note,
     )
     return token, save_new(token, by=created_by, now=now)
+
+
+def _listed(names: Iterable[str] | None) -> Any:
+    """As a list; a text stays one, and is refused as none, not taken for a list of letters."""
+    return names if names is None or isinstance(names, str) else list(names)
 
 
 def save_new(
@@ -138,10 +138,10 @@ def save_new(
         AlreadyIssued: a secret of that prefix exists. Nothing was saved.
     """
     now = now or timezone.now()
-    token.scopes = sorted(set(token.scopes))
-    token.tools = None if token.tools is None else sorted(set(token.tools))
     token.created_at, token.created_by = now, by
     token.full_clean()
+    token.scopes = sorted(set(token.scopes))
+    token.tools = None if token.tools is None else sorted(set(token.tools))
     check_user(token.user)
     check_expiry(token.expires_at, now)
     new = generate(lookup)

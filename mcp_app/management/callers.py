@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.models import TokenSecret
+from mcp_app.scopes import carried
 from mcp_app.transports.subjects import caller_of
 
 SOURCE: Final = "command"
@@ -58,4 +59,4 @@ def find_caller(username: str, scopes: list[str] | None = None) -> Caller:
     if unknown:
         raise CommandError(f"Not a declared scope: {', '.join(unknown)}.")
     caller = caller_of(user, source=SOURCE)
-    return caller if scopes is None else replace(caller, scopes=frozenset(scopes))
+    return caller if scopes is None else replace(caller, scopes=carried(scopes))

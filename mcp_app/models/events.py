@@ -102,7 +102,11 @@ class CallEvent(models.Model):
     class Meta:
         verbose_name = _("call")
         verbose_name_plural = _("calls")
-        permissions: ClassVar = [("export_callevent", _("Can export calls"))]
+        permissions: ClassVar = [
+            ("export_callevent", _("Can export calls")),
+            ("tail_callevent", _("Can watch calls as they happen")),
+            ("stop_callevent", _("Can stop running calls")),
+        ]
         # By key and not by time: rows are written in nearly the order of time, and the key
         # costs no index of its own.
         ordering: ClassVar = ["-id"]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from typing import ClassVar, Final
 
 from django.conf import settings as django_settings
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
+from mcp_app.models.limits import refuse_unknown, unknown, validate_scopes, validate_tools
 
 EXPIRING_WITHIN: Final = timedelta(days=7)
 _A_CENTURY: Final = 36_500
@@ -41,39 +39,6 @@ def unexpired(now: datetime, path: str = "") -> models.Q:
     found = never | models.Q((f"{path}expires_at__gt", now))
     longest = longest_life()
     return found if longest is None else found & models.Q((f"{path}created_at__gt", now - longest))
-
-
-def validate_scopes(value: object) -> None:
-    """Raise `ValidationError` unless `value` lists declared scopes (`MCP_APP["SCOPES"]`)."""
-    if not isinstance(value, list) or not all(isinstance(scope, str) for scope in value):
-        raise ValidationError(_("Scopes are a list of names."), code="invalid")
-    unknown = sorted(set(value) - set(settings.SCOPES))
-    if unknown:
-        raise ValidationError(
-            _("Not a declared scope: %(scopes)s."),
-            code="unknown_scope",
-            params={"scopes": ", ".join(unknown)},
-        )
-
-
-def validate_tools(value: object) -> None:
-    """Raise `ValidationError` unless `value` lists names of tools that there are, or none."""
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise ValidationError(_("Tools are a list of names."), code="invalid")
-    known = {name for server in servers() for name in server.tools}
-    unknown = sorted(set(value) - known)
-    if unknown:
-        raise ValidationError(
-            _("There is no tool %(tools)s."),
-            code="unknown_tool",
-            params={"tools": _similar(unknown, known)},
-        )
-
-
-def _similar(unknown: list[str], known: set[str]) -> str:
-    """The names, each with the one that was probably meant."""
-    meant = ((name, get_close_matches(name, known, 1)) for name in unknown)
-    return ", ".join(f"{name} ({_('or')} {close[0]}?)" if close else name for name, close in meant)
 
 
 class TokenQuerySet(models.QuerySet["Token"]):
@@ -164,6 +129,22 @@ class Token(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Name scopes and tools that there are; what the saved row names may stay.
+
+        Raises:
+            ValidationError: by field.
+        """
+        self.scopes = self.scopes or []
+        self.tools = None if self.tools is None else self.tools or []
+        found = {field: unknown(field, getattr(self, field)) for field in ("scopes", "tools")}
+        if any(found.values()):
+            stored = Token.objects.filter(pk=self.pk).values(*found).first() or {}
+            found = {
+                field: names - unknown(field, stored.get(field)) for field, names in found.items()
+            }
+        refuse_unknown(found)
 
     @property
     def token_lookup(self) -> str:

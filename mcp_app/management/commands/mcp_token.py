@@ -16,6 +16,7 @@ from mcp_app.auth.tokens import TokenRotationRefused, issue, revoke, rotate
 from mcp_app.auth.upkeep import Due, due, purge
 from mcp_app.conf import settings
 from mcp_app.models import Token
+from mcp_app.models.limits import unknown
 from mcp_app.signals import token_due
 
 
@@ -186,9 +187,15 @@ def _span(**amount: int) -> timedelta:
     return span
 
 
+def _names(field: str, names: list[str]) -> list[str]:
+    """The names, and of each that means nothing that it is gone."""
+    gone = unknown(field, names)
+    return [f"{name} (gone)" if name in gone else name for name in names]
+
+
 def _limits(token: Token) -> str:
     read_only = ["read only"] if token.read_only else []
-    tools = [] if token.tools is None else token.tools or ["no tools"]
+    tools = [] if token.tools is None else _names("tools", token.tools) or ["no tools"]
     return ", ".join([*read_only, *tools]) or "no limits"
 
 
@@ -202,7 +209,7 @@ def _line(token: Token) -> str:
             token.user.get_username(),
             token.name,
             token.status().value,
-            ",".join(token.scopes) or "-",
+            ",".join(_names("scopes", token.scopes)) or "-",
             _limits(token),
             f"used {used:%Y-%m-%d %H:%M}" if used else "never used",
             f"expires {token.ends_at:%Y-%m-%d}" if token.ends_at else "never expires",

@@ -5,7 +5,7 @@ from django.db import migrations
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("mcp_app", "0007_no_tools"),
+        ("mcp_app", "0008_live"),
     ]
 
     operations = [

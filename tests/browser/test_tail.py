@@ -1,0 +1,27 @@
+"""The live page: what happens shows by itself, once each, whatever becomes of the connection."""
+
+import pytest
+
+from tests.browser.site import Site
+
+pytestmark = pytest.mark.browser
+
+TAIL = "/admin/mcp_app/callevent/tail/"
+
+
+def test_calls_show_as_they_happen_once_each(site: Site) -> None:
+    token = site.manage("mcp_token", "create", "admin", "--name=tail", "--plain").strip()
+    seen = site.run("tail.mjs", tail=TAIL, token=token)
+    assert seen["errors"] == []
+    assert seen["unfit"] == []
+    assert seen["arrived"] == 1
+    assert "list_rooms" in seen["first"]
+    assert "<script>alert(1)</script> 1" in seen["first"]
+    assert seen["afterCut"] == 5
+    assert seen["elsewhere"] == 6
+    assert seen["whilePaused"] == 5
+    assert seen["goneOn"] == 6
+    assert seen["doubles"] == 0
+    assert seen["newestFirst"]
+    assert all("no_such_tool" in row for row in seen["filtered"])
+    assert seen["filteredLater"] == len(seen["filtered"]) + 1
