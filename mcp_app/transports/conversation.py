@@ -25,7 +25,7 @@ from mcp_app.transports.bus import Subscription, bus
 from mcp_app.transports.call_stream import CallStream, Opening, keep
 from mcp_app.transports.exchange import Entered, Exchange
 from mcp_app.transports.gates import Accepts
-from mcp_app.transports.gathering import credentials_of
+from mcp_app.transports.gathering import ahead_of
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
 from mcp_app.transports.keepalive import keep_alives
 from mcp_app.transports.listening import get_stream, listen_stream
@@ -147,7 +147,8 @@ class Conversation:
             return await self._end_session()
         if self._method == "GET":
             return await self._session_stream()
-        step = await self._hop(READ, self._enter, credentials_of(self._exchange.incoming))
+        exchange = self._exchange
+        step = await self._hop(READ, self._enter, ahead_of(exchange.incoming, exchange.announced))
         replies = []
         for item in self._entered.items:
             if isinstance(item, Refused):
