@@ -14,6 +14,7 @@ from django.conf import settings as django_settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
+from mcp_app import scopes
 from mcp_app.catalog.registry import default_server
 from mcp_app.conf import DEFAULTS, HOOKS, settings
 from mcp_app.dispatch.hooks import name_of
@@ -28,11 +29,12 @@ def report() -> None:
     Servers do not run system checks, and no such fault should wait for the first call.
 
     Raises:
-        ImproperlyConfigured: something needs an undeclared scope, or a hook is async.
+        ImproperlyConfigured: something needs or implies an undeclared scope, a scope implies
+            itself, or a hook is async.
     """
     for problem in default_server.problems:
         logger.error("%s %s (mcp_app.%s)", problem.message, problem.hint, problem.id)
-    for error in [*check_scopes(), *check_hooks()]:
+    for error in [*check_scopes(), *check_implied_scopes(), *check_hooks()]:
         raise ImproperlyConfigured(f"{error.msg} {error.hint}")
 
 
@@ -73,6 +75,31 @@ def check_scopes(**kwargs: Any) -> list[CheckMessage]:
         for scope in declared.scopes
         if scope not in settings.SCOPES
     ]
+
+
+@register(TAG)
+def check_implied_scopes(**kwargs: Any) -> list[CheckMessage]:
+    """`mcp_app.E004`, `mcp_app.E005`: implied scopes that are not declared, or imply themselves."""
+    undeclared = [
+        Error(
+            f"The scope {scope!r} implies {name!r}, a scope that is not declared.",
+            hint=f"Add {name!r} to MCP_APP['SCOPES'], or take it out of the list 'implies'.",
+            id="mcp_app.E004",
+        )
+        for scope in settings.SCOPES
+        for name in scopes.listed(scope)
+        if name not in settings.SCOPES
+    ]
+    circular = [
+        Error(
+            f"A scope implies itself: {' → '.join(way)}.",
+            hint="Whoever holds one of them holds all: take one out of a list 'implies'."
+            " A scope implies those that its name begins, too.",
+            id="mcp_app.E005",
+        )
+        for way in scopes.cycles()
+    ]
+    return [*undeclared, *circular]
 
 
 @register(TAG)

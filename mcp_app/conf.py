@@ -293,7 +293,7 @@ def _validate_scopes() -> None:
             "MCP_APP['SCOPES'] must map each scope to its description,"
             " such as {'orders:write': 'Change orders'}."
         )
-    for scope in scopes:
+    for scope, stated in scopes.items():
         # RFC 6749 section 3.3: printable ASCII without the space, the quote and the backslash.
         if (
             not isinstance(scope, str)
@@ -301,6 +301,19 @@ def _validate_scopes() -> None:
             or any(c in ' "\\' or not "!" <= c <= "~" for c in scope)
         ):
             raise ImproperlyConfigured(f"MCP_APP['SCOPES'] has {scope!r}, which is no scope name.")
+        _validate_scope(scope, stated)
+
+
+def _validate_scope(scope: str, stated: Any) -> None:
+    if not isinstance(stated, Mapping):
+        return
+    implies = stated.get("implies", [])
+    names = isinstance(implies, list | tuple) and all(isinstance(name, str) for name in implies)
+    if not names or set(stated) - {"description", "implies"}:
+        raise ImproperlyConfigured(
+            f"MCP_APP['SCOPES'][{scope!r}] must be a description, or a dict such as"
+            " {'description': 'Change orders', 'implies': ['orders:read']}."
+        )
 
 
 def _validate_rates() -> None:

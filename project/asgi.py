@@ -1,7 +1,7 @@
 """The example under ASGI: mcp_app's fast door for /mcp, Django for everything else.
 
-The line of `mcp_app.routing` may be left out: `mcp_app.urls` then serves the endpoint through
-Django's own handler.
+Both lines of `mcp_app.routing` may be left out: `mcp_app.urls` then serves the endpoint through
+Django's own handler, and the admin's live page asks every few seconds instead of being told.
 """
 
 import os
@@ -9,7 +9,9 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "project.settings")
 
+from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
 from django.conf import settings
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.core.asgi import get_asgi_application
@@ -24,5 +26,10 @@ if settings.DEBUG:
 from mcp_app import routing  # noqa: E402
 
 application = ProtocolTypeRouter(
-    {"http": URLRouter([*routing.urlpatterns("mcp"), re_path(r"", django_application)])}
+    {
+        "http": URLRouter([*routing.urlpatterns("mcp"), re_path(r"", django_application)]),
+        "websocket": AllowedHostsOriginValidator(
+            AuthMiddlewareStack(URLRouter(routing.websocket_urlpatterns))
+        ),
+    }
 )

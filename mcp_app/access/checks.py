@@ -10,6 +10,7 @@ from rest_framework.exceptions import APIException
 from rest_framework.permissions import AllowAny
 from rest_framework.throttling import BaseThrottle
 
+from mcp_app.access.in_force import Announced
 from mcp_app.access.switches import Switches
 from mcp_app.access.throttling import SlidingWindowThrottle
 from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
@@ -38,6 +39,8 @@ class CallerAccess:
         http_request: makes the Django request, once somebody needs it.
         server: whose tools they are.
         route: how the request is answered, where there is one.
+        announced: the server's switches, where they were read ahead.
+        switches: the same, where they have been read already.
     """
 
     def __init__(
@@ -46,6 +49,9 @@ class CallerAccess:
         http_request: Callable[[], HttpRequest],
         server: MCPServer,
         route: Route | None = None,
+        announced: Announced | None = None,
+        *,
+        switches: Switches | None = None,
     ) -> None:
         self._server = server
         self._route = route
@@ -55,7 +61,7 @@ class CallerAccess:
         self._requests: dict[str, DeclaredRequest] = {}
         self._permitted: dict[Declaration, bool] = {}
         self._hidden: Mapping[Any, str] = {}
-        self._switches = Switches(server)
+        self._switches = switches or Switches(server, announced)
 
     def permits(self, declared: Declaration) -> bool:
         """Whether every permission class of it admits the caller."""

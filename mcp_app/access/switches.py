@@ -1,17 +1,18 @@
 """What administrators have turned off: read once a request, so that the next one obeys.
 
 One small query by index and no cache, which could keep alive in one process what another turned
-off. Where it cannot be read the request fails: nothing runs unasked.
+off; requests that wait for a thread at the same time share it. Where it cannot be read the request
+fails: nothing runs unasked.
 """
 
 import math
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from django.db import router, transaction
 from django.utils import timezone
 
+from mcp_app.access.in_force import Announced
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.models import Switch, SwitchKind
@@ -19,26 +20,26 @@ from mcp_app.protocol.errors import SwitchedOff
 
 
 class Switches:
-    """Those in force at a server, for the length of a request."""
+    """Those in force at a server, for the length of a request, which may have had them read."""
 
-    def __init__(self, server: MCPServer) -> None:
-        self._server = server
+    def __init__(self, server: MCPServer, announced: Announced | None = None) -> None:
+        self._announced = announced or Announced(server.name)
+        self._rows: list[Switch] | None = None
 
-    @cached_property
     def _in_force(self) -> list[Switch]:
-        # The database that is written to: a replica that lags would let a call through.
-        rows = Switch.objects.using(router.db_for_write(Switch))
-        return list(rows.in_force().filter(server=self._server.name))
+        if self._rows is None:
+            self._rows = self._announced.take()
+        return self._rows
 
     def closing(self) -> SwitchedOff | None:
         """What is told while the server is in maintenance."""
         return next(
-            (_told(one) for one in self._in_force if one.kind == SwitchKind.MAINTENANCE), None
+            (_told(one) for one in self._in_force() if one.kind == SwitchKind.MAINTENANCE), None
         )
 
     def refusal_of(self, declared: Declaration) -> SwitchedOff | None:
         """What a call of it is told; None where no switch minds."""
-        return next((_told(one) for one in self._in_force if _minds(one, declared)), None)
+        return next((_told(one) for one in self._in_force() if _minds(one, declared)), None)
 
 
 def turn(switch: Switch) -> Switch:

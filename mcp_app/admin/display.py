@@ -34,8 +34,22 @@ _TONES: Final = {
 
 def badge(value: str, label: Any) -> SafeString:
     """A label with a coloured mark; the text keeps the page's own colour in light and dark."""
-    tone = _TONES.get(value, "bad")  # type: ignore[call-overload]
-    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, label)
+    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone(value), label)
+
+
+def tone(value: str) -> str:
+    """The colour of a badge's mark, by name."""
+    return _TONES.get(value, "bad")  # type: ignore[call-overload,no-any-return]
+
+
+def passed(gate: bool | None) -> SafeString:
+    """What a gate says; None where only a call can tell."""
+    tone, word = {
+        True: ("good", _("pass")),
+        False: ("bad", _("fail")),
+        None: ("dull", _("at the call")),
+    }[gate]
+    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, word)
 
 
 def outcome_badge(event: CallEvent) -> SafeString:

@@ -33,6 +33,7 @@ from mcp_app.admin.exporting import ExportPages
 from mcp_app.admin.overviews import OverviewPage
 from mcp_app.admin.paging import BoundedPaginator
 from mcp_app.admin.stories import StoryPage
+from mcp_app.admin.tails import TailPage
 from mcp_app.audit.chain import sealed_to
 from mcp_app.audit.search import lookup_in, of_user
 from mcp_app.audit.storage import database
@@ -54,7 +55,7 @@ FIELDS: Final = frozenset(name for each in FILTERS for name in each.parameters)
 
 
 @admin.register(CallEvent)
-class CallEventAdmin(OverviewPage, StoryPage, ExportPages):
+class CallEventAdmin(OverviewPage, TailPage, StoryPage, ExportPages):
     """Read-only; rows are deleted by those who have the permission, and changed by nobody.
 
     What is sealed only `mcp_prune` removes, because it says so in the chain of seals.

@@ -20,7 +20,6 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_variables
 
-from mcp_app.admin.forms import GraceForm, RotateForm
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.snippets import endpoint_url, snippets
 from mcp_app.auth.tokens import (
@@ -31,6 +30,7 @@ from mcp_app.auth.tokens import (
     rotate,
 )
 from mcp_app.conf import settings
+from mcp_app.forms.tokens import GraceForm, RotateForm
 from mcp_app.models import CallEvent, Token, TokenSecret
 
 MOST_AT_ONCE: Final = 100

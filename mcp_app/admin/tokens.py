@@ -4,24 +4,31 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.display import badge, codes, moment, prefix, two_lines
 from mcp_app.admin.filters import StatusFilter
-from mcp_app.admin.forms import NewTokenForm, TokenForm
 from mcp_app.admin.token_pages import TokenPages
 from mcp_app.audit.search import lookup_in
 from mcp_app.auth.tokens import AlreadyIssued, save_new
+from mcp_app.forms.tokens import NewTokenForm, TokenForm
 from mcp_app.models import Token, TokenSecret
 from mcp_app.models.limits import unknown
 
 NARROWING = ("scopes", "tools", "read_only")
 NARROWED = ("scopes_shown", "tools_shown", "read_only")
 """The same, to read."""
+ASKED = [
+    (None, {"fields": ("user", "name", "note", "lookup")}),
+    (_("What it may do"), {"fields": NARROWING}),
+    (_("How long"), {"fields": ("expiry", "expires_at")}),
+]
 STORY = ("status_badge", "created_at", "created_by", "revoked_at")
 
 
@@ -50,6 +57,23 @@ class TokenSecretInline(admin.TabularInline):  # type: ignore[type-arg]  # no su
     def prefix(self, secret: TokenSecret) -> Any:
         """Its public part."""
         return prefix(secret.lookup)
+
+
+class UserSelect(AutocompleteSelect):
+    """Django's, with a name for those who hear it."""
+
+    @property
+    def media(self) -> Any:
+        """Its own, and what names it once that has run."""
+        return super().media + forms.Media(
+            js=["admin/js/autocomplete.js", "mcp_app/user_select.js"]
+        )
+
+    def build_attrs(self, base_attrs: Any, extra_attrs: Any = None) -> dict[str, Any]:
+        """What it shows while nobody is chosen is read as its name, too."""
+        attrs: dict[str, Any] = super().build_attrs(base_attrs, extra_attrs)
+        named = {"data-placeholder": gettext("Find a user"), "data-name": gettext("User")}
+        return attrs | named
 
 
 def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
@@ -101,8 +125,7 @@ class TokenAdmin(TokenPages):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """What is asked for, or what is known."""
         if obj is None:
-            asked = ("user", "name", *NARROWING, "expiry", "expires_at", "note", "lookup")
-            return [(None, {"fields": asked})]
+            return ASKED
         narrowing = NARROWING if self._changes(request, obj) else NARROWED
         known = ("name", "user", *narrowing, "expires_at", "note")
         return [(None, {"fields": known}), (_("History"), {"fields": STORY})]
@@ -135,18 +158,28 @@ class TokenAdmin(TokenPages):
         if hasattr(get_user_model(), "is_superuser") and not request.user.is_superuser:
             users = users.filter(is_superuser=False)
         kwargs["queryset"] = users
-        if not self.get_autocomplete_fields(request):
+        if self.get_autocomplete_fields(request):
+            kwargs["widget"] = UserSelect(db_field, self.admin_site)
+        else:
             kwargs["to_field_name"] = get_user_model().USERNAME_FIELD
             kwargs["widget"] = forms.TextInput
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        """Without ways to change users from here."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if isinstance(widget := getattr(field, "widget", None), RelatedFieldWidgetWrapper):
+            assert field is not None
+            field.widget = widget.widget
+        return field
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Issue a token once: the same form sent again is told so, and makes no second one."""
-        only_save = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        context = {"title": _("Issue a token"), **(extra_context or {})}
         try:
-            return super().add_view(request, form_url, {**only_save, **(extra_context or {})})
+            return super().add_view(request, form_url, context)
         except AlreadyIssued as issued:
             return self.already_shown(request, str(issued))
 

@@ -12,6 +12,7 @@ from typing import Final
 from asgiref.sync import sync_to_async
 from django.db import connections
 
+from mcp_app.audit import watching
 from mcp_app.audit.announcements import Announcer
 from mcp_app.audit.background import IDLE_SECONDS, Background
 from mcp_app.audit.events import to_event
@@ -145,4 +146,5 @@ class EventWriter:
         finally:
             for submission in submissions:
                 submission.future.set_result(submission.stored)
+        watching.tell_stored()
         self._announcer.announce(submissions, now=announce_now)

@@ -17,10 +17,10 @@ from django.utils.translation import gettext as _
 
 from mcp_app import signals
 from mcp_app.auth.hashing import NewSecret, Secret, generate
-from mcp_app.conf import settings
 from mcp_app.models import Token, TokenSecret
 from mcp_app.models.limits import names
 from mcp_app.models.tokens import longest_life
+from mcp_app.scopes import carried
 
 LONGEST_GRACE: Final = timedelta(days=3650)
 
@@ -70,17 +70,11 @@ class TokenRotationRefused(Exception):
 def effective_scopes(token: Token) -> frozenset[str]:
     """What the token itself allows. An empty list allows nothing that needs a scope.
 
-    A scope implies those that are named beneath it: `orders` implies `orders:read`. One that is
-    no longer declared in `MCP_APP["SCOPES"]` allows nothing. What the user may do is asked apart
-    from this, and both are needed.
+    A scope brings what it implies: see `mcp_app.scopes`. One that is no longer declared in
+    `MCP_APP["SCOPES"]` allows nothing. What the user may do is asked apart from this, and both are
+    needed.
     """
-    held = names(token.scopes).intersection(settings.SCOPES)
-    return held.union(*map(implied_by, held)) if held else held
-
-
-def implied_by(scope: str) -> frozenset[str]:
-    """The declared scopes that come with one: those whose names begin with it and a colon."""
-    return frozenset(name for name in settings.SCOPES if name.startswith(f"{scope}:"))
+    return carried(names(token.scopes))
 
 
 def narrowing(token: Token) -> Narrowing:

@@ -47,6 +47,10 @@ class Session(models.Model):
         verbose_name = _("session")
         verbose_name_plural = _("sessions")
         ordering: ClassVar = ["-id"]
+        permissions: ClassVar = [
+            ("watch_session", _("Can see who is connected")),
+            ("end_session", _("Can end sessions and streams")),
+        ]
 
     def __str__(self) -> str:
         return self.client_name or self.key[:8]

@@ -1,5 +1,6 @@
 """Switches as rows: what an administrator has turned off, why, and until when."""
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.conf import settings as django_settings
@@ -31,12 +32,12 @@ class SwitchNoun(models.TextChoices):
 class SwitchQuerySet(models.QuerySet["Switch"]):
     """Switches."""
 
-    def in_force(self) -> "SwitchQuerySet":
-        """Neither lifted nor past their end, which no longer belongs to them.
+    def in_force(self, now: datetime | None = None) -> "SwitchQuerySet":
+        """Neither lifted nor, by now, past their end, which no longer belongs to them.
 
         `since` is not asked: the clock of another process may be ahead.
         """
-        is_open = Q(until__isnull=True) | Q(until__gt=timezone.now())
+        is_open = Q(until__isnull=True) | Q(until__gt=now or timezone.now())
         return self.filter(is_open, lifted_at__isnull=True)
 
 

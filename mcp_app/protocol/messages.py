@@ -19,6 +19,8 @@ from mcp_app.protocol.errors import InvalidParams, InvalidRequest, ParseError, P
 RequestId = str | int
 
 _LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
+_DEEPEST: Final = 1024
+"""Arrays and objects in each other; orjson's own limit, where the standard library's varies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,25 @@ def loads(body: bytes) -> Any:
             pass
     try:
         text = body.decode("utf-8-sig")
-        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ParseError("The body is not valid JSON.") from error
+    if _is_deeper(value, _DEEPEST):
+        raise ParseError("The body is nested beyond reason.")
+    return value
+
+
+def _is_deeper(value: Any, limit: int) -> bool:
+    """Whether arrays and objects stand in each other more than `limit` deep."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [item for item in level if isinstance(item, dict | list)]
+        if not level:
+            return False
+        level = [
+            child for item in level for child in (item.values() if isinstance(item, dict) else item)
+        ]
+    return True
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -96,7 +96,7 @@ class EventBus:
 
     def listen(self) -> None:
         """Begin to hear the other processes; harmless where that has begun, or there are none."""
-        if self._relay is None and _is_shared():
+        if self._relay is None and is_shared():
             with self._lock:
                 if self._relay is None:
                     self._relay = Relay(self._deliver, self._deliver_loss)
@@ -111,6 +111,14 @@ class EventBus:
         relay = self._relay
         if relay is not None and not relay.joined.done():
             await asyncio.wait({asyncio.wrap_future(relay.joined)}, timeout=_PATIENCE)
+            relay.let_in()
+
+    def wait_to_hear(self) -> None:
+        """`hear` for code that is on no event loop."""
+        self.listen()
+        relay = self._relay
+        if relay is not None and not relay.joined.done():
+            wait({relay.joined}, _PATIENCE)
             relay.let_in()
 
     def _forget_relay(self) -> None:
@@ -264,7 +272,7 @@ class Relay:
             self._deliver(envelope["topic"], envelope["message"])
 
 
-def _is_shared() -> bool:
+def is_shared() -> bool:
     """Whether there is a channel layer that reaches further than this process."""
     layer = get_channel_layer()
     return layer is not None and not isinstance(layer, InMemoryChannelLayer)

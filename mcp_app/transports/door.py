@@ -9,6 +9,7 @@ from functools import partial
 from io import BytesIO
 from typing import Any
 
+from django.core.exceptions import BadRequest
 from django.core.handlers.asgi import ASGIRequest
 
 from mcp_app.catalog.registry import MCPServer, default_server
@@ -51,7 +52,8 @@ class EndpointApplication:
         headers = _headers(scope)
         try:
             request = ASGIRequest(scope, body_file)
-        except ValueError:
+        except (ValueError, BadRequest):
+            # Before Django 6.1 it is whatever the header's own codec raises.
             error = InvalidRequest("The query string or the Content-Type cannot be read.")
             refusals.note_unreadable(error, headers)
             await _send_reply(send, refused(headers, error))

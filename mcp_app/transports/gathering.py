@@ -2,22 +2,31 @@
 
 from collections.abc import Sequence
 
+from mcp_app.access import in_force
+from mcp_app.access.in_force import Announced
+from mcp_app.auth import presented
 from mcp_app.auth.authentication import TokenAuthentication
-from mcp_app.auth.presented import Presented, look_up, present
+from mcp_app.auth.presented import Presented
 from mcp_app.conf import settings
 from mcp_app.transports.incoming import Incoming
 from mcp_app.work.connections import give_back_connections
 from mcp_app.work.crews import Ahead
 
+Item = tuple[Presented | None, Announced]
 
-def credentials_of(incoming: Incoming) -> Ahead | None:
-    """The lookup of a request's token, for a lane to do with those of others."""
+
+def ahead_of(incoming: Incoming, announced: Announced) -> Ahead:
+    """The lookups of a request's token and switches, for a lane to do with those of others."""
+    return Ahead(_look_up, (_presented(incoming), announced))
+
+
+def _presented(incoming: Incoming) -> Presented | None:
     if not any(issubclass(cls, TokenAuthentication) for cls in settings.authentication_classes):
         return None
-    presented = present(incoming.request, incoming.headers.get("authorization", ""))
-    return None if presented is None else Ahead(_look_up, presented)
+    return presented.present(incoming.request, incoming.headers.get("authorization", ""))
 
 
-def _look_up(waiting: Sequence[Presented]) -> None:
+def _look_up(waiting: Sequence[Item]) -> None:
     give_back_connections()
-    look_up(waiting)
+    presented.look_up([credential for credential, _ in waiting if credential is not None])
+    in_force.look_up([announced for _, announced in waiting])

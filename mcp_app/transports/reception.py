@@ -11,6 +11,7 @@ from functools import partial
 from django.http import HttpRequest
 
 from mcp_app.access.checks import CallerAccess
+from mcp_app.access.in_force import Announced
 from mcp_app.auth.liveness import recall
 from mcp_app.dispatch.context import Caller, Cancellation, Outlet
 from mcp_app.dispatch.dispatcher import (
@@ -74,6 +75,7 @@ class Reception:
         self.parsed = parsed
         self.streams = streams
         self.versions: tuple[ProtocolVersion, ...] = dispatcher.services.config.versions
+        self.announced = Announced(dispatcher.services.server.name)
 
     def session(self, message: Message | None, caller: Caller) -> SessionState | None:
         """The session that the request names.
@@ -132,7 +134,7 @@ class Reception:
         record.protocol_version = route.version.name
         record.client_name, record.client_version = route.client.name, route.client.version
         record.session_id = session.session_id if session is not None else ""
-        access = self._access(caller, route, lambda: self.incoming.request)
+        access = self._access(caller, route, lambda: self.incoming.request, self.announced)
         cancellation = Cancellation()
         return Inbound(
             request=request,
@@ -151,9 +153,13 @@ class Reception:
         )
 
     def _access(
-        self, caller: Caller, route: Route, request: Callable[[], HttpRequest]
+        self,
+        caller: Caller,
+        route: Route,
+        request: Callable[[], HttpRequest],
+        announced: Announced | None = None,
     ) -> CallerAccess:
-        return CallerAccess(caller, request, self.dispatcher.services.server, route)
+        return CallerAccess(caller, request, self.dispatcher.services.server, route, announced)
 
     def _renewed(self, caller: Caller, route: Route) -> Standing | None:
         """Who the caller is by now; runs where the database may be asked."""

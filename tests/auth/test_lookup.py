@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
+from mcp_app import compiled
 from mcp_app.auth import lookup
 from mcp_app.auth.tokens import issue, revoke
 from mcp_app.models import Token, TokenSecret
@@ -20,9 +21,9 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _compiled_here() -> Iterator[None]:
     """Each test compiles its own statements, and leaves none."""
-    vars(connections["default"]).pop("_mcp_app_secrets", None)
+    vars(connections["default"]).pop("_mcp_app_compiled", None)
     yield
-    vars(connections["default"]).pop("_mcp_app_secrets", None)
+    vars(connections["default"]).pop("_mcp_app_compiled", None)
 
 
 @pytest.fixture
@@ -97,9 +98,9 @@ def test_any_number_of_lookups_finds_what_there_is(count: int, ana: Any) -> None
 def test_a_statement_is_compiled_once_a_connection(secrets: list[TokenSecret]) -> None:
     one = secrets[0].lookup
     lookup.find([one])
-    (kept,) = vars(connections["default"])["_mcp_app_secrets"].values()
+    (kept,) = vars(connections["default"])["_mcp_app_compiled"].values()
     lookup.find([one])
-    assert list(vars(connections["default"])["_mcp_app_secrets"].values()) == [kept]
+    assert list(vars(connections["default"])["_mcp_app_compiled"].values()) == [kept]
 
 
 def test_what_changes_is_seen_at_the_next_look(secrets: list[TokenSecret]) -> None:
@@ -136,7 +137,7 @@ def test_what_is_asked_for_twice_is_two_objects_in_order(
     secrets: list[TokenSecret], is_plain: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        lookup._Statement, "_is_plain", property(lambda _: is_plain, lambda *_: 0), raising=False
+        compiled.Select, "is_plain", property(lambda _: is_plain, lambda *_: 0), raising=False
     )
     one, other = secrets[0].lookup, secrets[1].lookup
     found = lookup.find([one, other, "nobody", one])

@@ -221,6 +221,30 @@ def test_a_missing_scope_is_a_403_that_names_all_of_them_at_once(
     assert make_client(MODERN, all_of_them.reveal()).call("guarded").text == "in"
 
 
+def test_implied_scopes_let_in_and_what_is_needed_is_named_as_the_tool_does(
+    make_client: MakeClient, serve: Serve, user: Any, settings: Any
+) -> None:
+    stated = {"all": {"implies": ["a"]}, "a": "", "a:read": {"implies": ["b"]}, "b": "", "c": ""}
+    settings.MCP_APP = {**settings.MCP_APP, "SCOPES": stated}
+
+    def guarded() -> str:
+        return "in"
+
+    serve(guarded, scopes=["a:read", "b"])
+    _, secret = issue(user=user, name="some", scopes=["all"])
+    client = make_client(MODERN, secret.reveal())
+    assert "guarded" in names(client)
+    assert client.call("guarded").text == "in"
+    # Implied no more, refused on the next request.
+    settings.MCP_APP = {**settings.MCP_APP, "SCOPES": stated | {"a:read": "", "all": ""}}
+    answer = client.call("guarded")
+    assert answer.status == 403
+    assert answer.headers["www-authenticate"] == (
+        'Bearer error="insufficient_scope", scope="a:read b"'
+    )
+    assert "guarded" not in names(client)
+
+
 def test_a_missing_permission_is_never_a_401(mcp: MCPClient) -> None:
     answer = mcp.call("staff_only")
     assert answer.status in (200, 400)

@@ -64,6 +64,15 @@ def test_integers_of_any_size_stay_integers(value: int) -> None:
     assert messages.dumps({"a": value}) == body
 
 
+@pytest.mark.parametrize("inner", [b"1", b""])
+def test_depth_has_one_limit_whatever_reads_the_body(inner: bytes) -> None:
+    deep = 800  # Python 3.11's own library goes no deeper than about a thousand.
+    long = b"12345678901234567890"
+    for body in (inner, long):
+        assert messages.loads(b"[" * deep + body + b"]" * deep)
+    assert messages.loads(b"[" * 1_024 + inner + b"]" * 1_024)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -86,6 +95,8 @@ def test_integers_of_any_size_stay_integers(value: int) -> None:
         b"[" * 100_000,
         b'{"a":' * 5_000 + b"1" + b"}" * 5_000,
         b"[" * 100_000 + b"12345678901234567890" + b"]" * 100_000,
+        b"[" * 1_025 + b"]" * 1_025,
+        b"[" * 1_025 + b"12345678901234567890" + b"]" * 1_025,
         b"1" * 5_000,
     ],
 )

@@ -1,22 +1,25 @@
-"""The admin's forms for tokens. They check what was typed; `auth.tokens` decides what is done."""
+"""Forms that issue, change and rotate a token."""
 
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from django import forms
-from django.contrib.admin.widgets import AdminSplitDateTime
 from django.core.exceptions import ValidationError
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.fields import ToolsField
 from mcp_app.auth.hashing import new_lookup
-from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user, implied_by
+from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user
 from mcp_app.conf import settings
+from mcp_app.forms.fields import (
+    MomentField,
+    ToolsField,
+    gone_choices,
+    scope_choices,
+    tool_choices,
+)
 from mcp_app.models import Token
-from mcp_app.models.limits import unknown
 
 CUSTOM: Final = "custom"
 NEVER: Final = "never"
@@ -27,29 +30,6 @@ GRACES: Final = (
     (24 * 3600, _("After 1 day")),
     (7 * 24 * 3600, _("After 7 days")),
 )
-
-
-def scope_choices() -> list[tuple[str, str]]:
-    """Each declared scope with its description."""
-    label = '<code>{}</code> <span class="mcp-describe">{}</span>'
-    return [
-        (name, format_html(label, name, _told(name, text)))
-        for name, text in settings.SCOPES.items()
-    ]
-
-
-def gone_choices(token: Token) -> list[tuple[str, str]]:
-    """Those that a token has and that are not declared any more."""
-    label = '<code>{}</code> <span class="mcp-describe">{}</span>'
-    told = gettext("no longer declared: it allows nothing")
-    return [
-        (name, format_html(label, name, told)) for name in sorted(unknown("scopes", token.scopes))
-    ]
-
-
-def _told(scope: str, description: Any) -> str:
-    implied = ", ".join(sorted(implied_by(scope)))
-    return f"{description} ({gettext('with')} {implied})" if implied else str(description)
 
 
 def expiry_choices() -> list[tuple[str, str]]:
@@ -77,23 +57,25 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
     tools = ToolsField(
         label=_("Tools"),
         help_text=_(
-            "Names, one a line. Limited to some it reads no resources and prompts; "
-            "with none in the list it calls no tool at all."
+            "Limited to some it reads no resources and prompts; with none ticked it calls no tool "
+            "at all."
         ),
+    )
+    expires_at = MomentField(
+        label=_("Expires"), required=False, help_text=_("Empty: never, where the site allows that.")
     )
 
     class Meta:
         model = Token
         fields: ClassVar = ["name", "scopes", "tools", "read_only", "expires_at", "note"]
+        widgets: ClassVar = {"note": forms.Textarea(attrs={"rows": 2})}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         scopes: Any = self.fields["scopes"]
-        scopes.choices = [*scope_choices(), *gone_choices(self.instance)]
-        if gone := sorted(unknown("tools", self.instance.tools)):
-            told = gettext("There are no such tools any more: %(tools)s.")
-            tools = self.fields["tools"]
-            tools.help_text = f"{tools.help_text} {told % {'tools': ', '.join(gone)}}"
+        scopes.choices = [*scope_choices(), *gone_choices("scopes", self.instance.scopes)]
+        tools: Any = self.fields["tools"]
+        tools.offer([*tool_choices(), *gone_choices("tools", self.instance.tools)])
 
     def clean(self) -> dict[str, Any]:
         """Hold a changed expiry to what the settings allow."""
@@ -107,9 +89,7 @@ class NewTokenForm(TokenForm):
     """Issue a token. `prefix` is chosen when the form is shown, so that it is answered once."""
 
     expiry = forms.ChoiceField(label=_("Expires"), choices=expiry_choices, initial="90")
-    expires_at = forms.SplitDateTimeField(
-        label=_("Date"), required=False, widget=AdminSplitDateTime
-    )
+    expires_at = MomentField(label=_("Date"), required=False)
     lookup = forms.RegexField(
         r"\A[0-9A-Za-z]{12}\Z", widget=forms.HiddenInput, initial=new_lookup, label=""
     )

@@ -1,0 +1,73 @@
+"""SELECTs that the ORM has compiled once, run on Django's cursor. No row is remembered.
+
+Building a query takes the ORM some twenty times as long as running it takes, so the SQL stays with
+the connection that it was compiled for, and ends with it.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final, TypeVar
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Model, QuerySet
+
+Kept = TypeVar("Kept")
+
+_KEPT: Final = "_mcp_app_compiled"
+
+
+def kept(connection: BaseDatabaseWrapper, key: Hashable, make: Callable[[], Kept]) -> Kept:
+    """What was made for a connection under `key`, by the first who asked there."""
+    there: dict[Hashable, Any] = vars(connection).setdefault(_KEPT, {})
+    if key not in there:
+        there[key] = make()
+    found: Kept = there[key]
+    return found
+
+
+class Columns:
+    """The columns of one model, in order, and the paths that lead to them in a query."""
+
+    def __init__(self, model: type[Model], path: str = "") -> None:
+        self.model = model
+        self.names = [field.attname for field in model._meta.concrete_fields]
+        self.paths = [path + name for name in self.names]
+
+    def made(self, alias: str, values: Sequence[Any]) -> Any:
+        """The model that the values are of, as the ORM makes it."""
+        return self.model.from_db(alias, self.names, values)
+
+
+class Select:
+    """One SELECT on one connection.
+
+    Args:
+        rows: a query of values, with a mark in the place of each value that is still to come.
+        marks: the marks as the database is given them; no two are the same.
+    """
+
+    def __init__(
+        self, connection: BaseDatabaseWrapper, rows: QuerySet[Any, Any], marks: Sequence[Any]
+    ) -> None:
+        self._connection = connection
+        compiler = rows.query.get_compiler(connection=connection)
+        self._sql, parameters = compiler.as_sql()
+        # Where a database, or a field of the product's, has parameters of its own: the ORM.
+        self.is_plain = sorted(map(repr, parameters)) == sorted(map(repr, marks))
+        self._order = [marks.index(mark) for mark in parameters] if self.is_plain else []
+        columns = [expression for expression, _, _ in compiler.select]
+        self._converters = compiler.get_converters(columns)
+
+    def run(self, values: Sequence[Any]) -> list[Sequence[Any]]:
+        """The rows, as the driver gives them, for values in the order of the marks."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(self._sql, [values[place] for place in self._order])
+            found: list[Sequence[Any]] = cursor.fetchall()
+        return found
+
+    def converted(self, row: Sequence[Any]) -> list[Any]:
+        """A row's values as the ORM gives them."""
+        values = list(row)
+        for index, (functions, expression) in self._converters.items():
+            for function in functions:
+                values[index] = function(values[index], expression, self._connection)
+        return values

@@ -1,0 +1,1 @@
+"""What the example lacks: a tool that runs until somebody stops it."""
