@@ -4,8 +4,6 @@ Users, permissions, groups, tokens, declarations: what Django's signals tell of.
 changes in rows is seen by streams at their next keep-alive.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -60,7 +58,10 @@ def connect() -> None:
 
 
 def _tell(topic: str, using: str, **message: str) -> None:
-    send: Callable[[], None] = partial(bus.publish, topic, message)
+    def send() -> None:
+        bus.publish(topic, message)
+
+    # Not a partial: Django names what failed by an attribute that partials lack.
     transaction.on_commit(send, using=using, robust=True)
 
 
