@@ -55,6 +55,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "LENIENT_ARGUMENTS": True,
     "PAGE_SIZE": 200,
     "LIST_TTL_MS": 60_000,
+    "LIST_TOKENS_WARNING": 10_000,
     "LEGACY_SESSIONS": True,
     "SESSION_TTL": 24 * 3600,
     "SESSION_LIMIT": 100,
@@ -98,6 +99,7 @@ _NOT_NEGATIVE: Final = (
     "NUM_PROXIES",
     "WORKERS",
     "LIST_TTL_MS",
+    "LIST_TOKENS_WARNING",
     "LAST_USED_INTERVAL",
     "ROTATION_GRACE",
 )
