@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from mcp_app.admin.display import change_link
 from mcp_app.admin.entries import find_called
 from mcp_app.admin.links import page_url
-from mcp_app.admin.pages import PagesAdmin
+from mcp_app.admin.stops import StopPage
 from mcp_app.audit.gates import deciding_gate
 from mcp_app.audit.outcomes import GROUP_OF
 from mcp_app.models import CallEvent, CallOutcome, Catalogue, Token
@@ -55,7 +55,7 @@ class Around:
     rows: list[CallEvent]
 
 
-class StoryPage(PagesAdmin):
+class StoryPage(StopPage):
     """The page of one call, in the place of a form that nobody could save."""
 
     def change_view(
@@ -92,6 +92,7 @@ class StoryPage(PagesAdmin):
             "explained": self._explained(request, event, user),
             "may_delete": self.has_delete_permission(request, event),
             "is_sealed": self.is_sealed(request, event),
+            "stop_url": self.stop_url(request, event),
         }
 
     def is_sealed(self, request: HttpRequest, event: CallEvent) -> bool:

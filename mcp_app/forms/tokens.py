@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.audit.periods import to_the_minute
 from mcp_app.auth.hashing import new_lookup
 from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user
 from mcp_app.conf import settings
@@ -117,12 +118,25 @@ class NewTokenForm(TokenForm):
         return None if choice == NEVER else now + timedelta(days=int(choice))
 
 
+def grace_choices() -> list[tuple[str, Any]]:
+    """The usual spans, each with the moment that it means."""
+    now = timezone.now()
+    spans = [
+        (str(n), _until(label, now + timedelta(seconds=n)) if n else label) for n, label in GRACES
+    ]
+    return [*spans, (CUSTOM, _("After so many seconds:"))]
+
+
+def _until(label: Any, at: datetime) -> str:
+    return gettext("%(span)s, on %(moment)s") % {"span": label, "moment": to_the_minute(at)}
+
+
 class GraceForm(forms.Form):
     """How long the old secret still works after a rotation."""
 
     grace = forms.ChoiceField(
         label=_("The old secret ends"),
-        choices=[*((str(n), label) for n, label in GRACES), (CUSTOM, _("After so many seconds:"))],
+        choices=grace_choices,
         widget=forms.RadioSelect,
     )
     seconds = forms.IntegerField(
