@@ -90,5 +90,4 @@ MCP_APP = {
     "SERVER_TITLE": "Quiz back office",
     "INSTRUCTIONS": "Look into a multiplayer quiz game: its rooms, matches and diagnostics.",
     "SCOPES": {"rooms:write": "Close rooms and announce to players"},
-    "ACCOUNT_SCOPES": ["rooms:write"],
 }
