@@ -35,6 +35,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "FAILED_AUTH_RATE": "60/min",
     "ALLOW_ANONYMOUS": False,
     "ALLOW_QUERY_TOKEN": False,
+    "TOKEN_HEADER": "",
     "ALLOWED_ORIGINS": [],
     "ORIGIN_CHECK": None,
     "CORS": False,
@@ -78,6 +79,7 @@ HOOKS: Final = ("SERVER_INFO", "LIST_TOOLS", "BEFORE_CALL", "ON_CALL", "ORIGIN_C
 """The keys that hold functions of the product, which are called and not awaited."""
 
 _RATE: Final = re.compile(r"[1-9][0-9]*/(?:s|sec|m|min|h|hour|d|day)")
+_HEADER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*\s]+/?", re.IGNORECASE)
 _POSITIVE: Final = (
     "MAX_BODY_BYTES",
@@ -245,6 +247,7 @@ def validate() -> None:
     _validate_scopes()
     _validate_origins()
     _validate_rates()
+    _validate_token_header()
     for name in _PATHS:
         _validate_paths(name)
     if settings.AUDIT_ARGUMENTS not in AUDIT_LEVELS:
@@ -342,6 +345,16 @@ def _validate_origins() -> None:
         raise ImproperlyConfigured(
             "MCP_APP['ALLOWED_ORIGINS'] must list whole origins, such as 'https://app.example';"
             f" it has {(wrong or [origins])[0]!r}. A rule is MCP_APP['ORIGIN_CHECK']."
+        )
+
+
+def _validate_token_header() -> None:
+    name = settings.TOKEN_HEADER
+    taken = {"authorization", "cookie", "host", "origin"}
+    fits = isinstance(name, str) and (not name or _HEADER.fullmatch(name))
+    if not fits or name.lower() in taken or name.lower().startswith("mcp-"):
+        raise ImproperlyConfigured(
+            f"MCP_APP['TOKEN_HEADER'] is {name!r}; write a header of its own, such as 'X-Api-Key'."
         )
 
 
