@@ -63,6 +63,9 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "ROTATE_AFTER_DAYS": None,
     "ROTATION_GRACE": 24 * 3600,
     "LAST_USED_INTERVAL": 60,
+    "ACCOUNT_SCOPES": [],
+    "ACCOUNT_MAX_DAYS": 90,
+    "ACCOUNT_TOKENS": 10,
     "AUDIT_ARGUMENTS": "redacted",
     "AUDIT_DATABASE": None,
     "AUDIT_REQUIRED": False,
@@ -94,6 +97,7 @@ _POSITIVE: Final = (
     "PAGE_SIZE",
     "SESSION_TTL",
     "SESSION_LIMIT",
+    "ACCOUNT_TOKENS",
 )
 _NOT_NEGATIVE: Final = (
     "NUM_PROXIES",
@@ -103,7 +107,7 @@ _NOT_NEGATIVE: Final = (
     "LAST_USED_INTERVAL",
     "ROTATION_GRACE",
 )
-_OPTIONAL: Final = ("TOKEN_MAX_DAYS", "ROTATE_AFTER_DAYS", "MAX_QUERIES")
+_OPTIONAL: Final = ("TOKEN_MAX_DAYS", "ROTATE_AFTER_DAYS", "ACCOUNT_MAX_DAYS", "MAX_QUERIES")
 _FLAGS: Final = (
     "ENABLED",
     "ALLOW_ANONYMOUS",
@@ -307,6 +311,13 @@ def _validate_scopes() -> None:
         ):
             raise ImproperlyConfigured(f"MCP_APP['SCOPES'] has {scope!r}, which is no scope name.")
         _validate_scope(scope, stated)
+    own = settings.ACCOUNT_SCOPES
+    undeclared = own if isinstance(own, str) else sorted(map(str, set(own) - set(scopes)))
+    if undeclared:
+        raise ImproperlyConfigured(
+            "MCP_APP['ACCOUNT_SCOPES'] must list scopes of MCP_APP['SCOPES'];"
+            f" it has {undeclared!r}."
+        )
 
 
 def _validate_scope(scope: str, stated: Any) -> None:
