@@ -2,21 +2,25 @@
 
 One small query by index and no cache, which could keep alive in one process what another turned
 off; requests that wait for a thread at the same time share it. Where it cannot be read the request
-fails: nothing runs unasked.
+is refused in words: nothing runs unasked.
 """
 
+import logging
 import math
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from django.db import router, transaction
+from django.db import Error, router, transaction
 from django.utils import timezone
 
 from mcp_app.access.in_force import Announced
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.models import Switch, SwitchKind
-from mcp_app.protocol.errors import SwitchedOff
+from mcp_app.models.switches import noun_of
+from mcp_app.protocol.errors import SwitchedOff, SwitchesUnavailable
+
+logger: Final = logging.getLogger("mcp_app.access")
 
 
 class Switches:
@@ -27,8 +31,17 @@ class Switches:
         self._rows: list[Switch] | None = None
 
     def _in_force(self) -> list[Switch]:
+        """The rows.
+
+        Raises:
+            SwitchesUnavailable: they cannot be read.
+        """
         if self._rows is None:
-            self._rows = self._announced.take()
+            try:
+                self._rows = self._announced.take()
+            except Error as error:
+                logger.error("Switches cannot be read: %s", type(error).__name__, exc_info=error)
+                raise SwitchesUnavailable from error
         return self._rows
 
     def closing(self) -> SwitchedOff | None:
@@ -101,7 +114,7 @@ def _minds(switch: Switch, declared: Declaration) -> bool:
             return True
         case SwitchKind.READ_ONLY:
             return declared.noun == "tool" and not declared.read_only
-    return (switch.noun, switch.name) == (declared.noun, declared.key)
+    return (switch.noun, switch.name) == (noun_of(declared), declared.key)
 
 
 def _told(switch: Switch) -> SwitchedOff:

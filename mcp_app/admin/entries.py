@@ -52,7 +52,7 @@ class Entry:
     @property
     def reference(self) -> str:
         """What names it in an address."""
-        return f"{quote(self.server.name, safe='')}:{self.kind}:{self.declared.key}"
+        return reference(self.server, self.kind, self.declared.key)
 
     @property
     def hints(self) -> list[Any]:
@@ -63,6 +63,11 @@ class Entry:
         """Whether its name, title or description has a text in it."""
         said = (self.declared.key, self.declared.title, self.declared.description)
         return any(text.casefold() in str(each or "").casefold() for each in said)
+
+
+def reference(server: MCPServer, kind: str, key: str) -> str:
+    """What names one thing of a server's in an address."""
+    return f"{quote(server.name, safe='')}:{kind}:{key}"
 
 
 def offering() -> list[MCPServer]:

@@ -22,7 +22,7 @@ class ExplainPage(PagesAdmin):
             view=self.explain_view,
             permission="explain",
         )
-        return [page, *super().pages()]
+        return [*super().pages(), page]
 
     def has_explain_permission(self, request: HttpRequest) -> bool:
         """A permission of its own, beside that to see the catalogue: it tells of other people."""

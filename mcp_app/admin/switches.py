@@ -15,8 +15,8 @@ from mcp_app.admin.display import moment, two_lines
 from mcp_app.admin.entries import Entry, find, find_switched
 from mcp_app.admin.links import page_url
 from mcp_app.catalog.registry import servers
-from mcp_app.models import Catalogue, Switch, SwitchKind, SwitchNoun
-from mcp_app.models.switches import declared
+from mcp_app.models import Catalogue, Switch, SwitchKind
+from mcp_app.models.switches import declared, noun_of
 
 
 class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
@@ -49,8 +49,7 @@ class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at 
 
     def _number_of(self, entry: Entry) -> str:
         """How the choice says what another page names."""
-        noun = SwitchNoun.RESOURCE.value if entry.kind == "template" else entry.kind
-        wanted = (entry.server.name, noun, entry.declared.key)
+        wanted = (entry.server.name, noun_of(entry.declared), entry.declared.key)
         named = (str(n) for n, (target, _) in enumerate(self._targets) if target == wanted)
         return next(named, "")
 

@@ -8,17 +8,21 @@ from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetW
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.display import badge, codes, moment, prefix, two_lines
+from mcp_app.admin.display import badge, codes, moment, two_lines
 from mcp_app.admin.filters import StatusFilter
-from mcp_app.admin.token_pages import TokenPages
+from mcp_app.admin.histories import history
+from mcp_app.admin.token_bulk import TokenBulk
+from mcp_app.admin.token_pages import Shown
 from mcp_app.audit.search import lookup_in
+from mcp_app.audit.token_uses import uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.forms.tokens import NewTokenForm, TokenForm
-from mcp_app.models import Token, TokenSecret
+from mcp_app.models import Token
 from mcp_app.models.limits import unknown
 
 NARROWING = ("scopes", "tools", "read_only")
@@ -30,33 +34,6 @@ ASKED = [
     (_("How long"), {"fields": ("expiry", "expires_at")}),
 ]
 STORY = ("status_badge", "created_at", "created_by", "revoked_at")
-
-
-class TokenSecretInline(admin.TabularInline):  # type: ignore[type-arg]  # no subscript at run time
-    """The secrets of a token, newest first: all that is known of them but their digest."""
-
-    model = TokenSecret
-    extra = 0
-    can_delete = False
-    fields = ("prefix", "created_at", "valid_until", "last_used_at", "last_used_ip")
-    readonly_fields = fields
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Rotating adds one."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A secret is replaced, not changed."""
-        return False
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may see the token sees them."""
-        return True
-
-    @admin.display(description=_("prefix"))
-    def prefix(self, secret: TokenSecret) -> Any:
-        """Its public part."""
-        return prefix(secret.lookup)
 
 
 class UserSelect(AutocompleteSelect):
@@ -77,11 +54,11 @@ class UserSelect(AutocompleteSelect):
 
 
 def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
-    return forms.ModelForm if token.revoked_at else TokenForm
+    return forms.ModelForm if token.is_over else TokenForm
 
 
 @admin.register(Token)
-class TokenAdmin(TokenPages):
+class TokenAdmin(TokenBulk):
     """Issue, look at, rename, narrow, rotate and revoke tokens."""
 
     list_display = (
@@ -118,7 +95,7 @@ class TokenAdmin(TokenPages):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        """Another form to issue than to change; of a revoked token only the note is left."""
+        """Another form to issue than to change; of a token that is over only the note is left."""
         kwargs["form"] = NewTokenForm if obj is None else _form_of(obj)
         return super().get_form(request, obj, change=change, **kwargs)
 
@@ -128,22 +105,18 @@ class TokenAdmin(TokenPages):
             return ASKED
         narrowing = NARROWING if self._changes(request, obj) else NARROWED
         known = ("name", "user", *narrowing, "expires_at", "note")
-        return [(None, {"fields": known}), (_("History"), {"fields": STORY})]
+        return [(None, {"fields": known}), (_("State"), {"fields": STORY})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """A token never changes hands, and a revoked one does nothing any more."""
+        """A token never changes hands, and one that is over does nothing any more."""
         if obj is None:
             return ()
-        dead = ("name", "expires_at") if obj.revoked_at else ()
+        dead = ("name", "expires_at") if obj.is_over else ()
         return ("user", *dead, *(() if self._changes(request, obj) else NARROWED), *STORY)
 
     def _changes(self, request: HttpRequest, token: Token) -> bool:
         """Whether the person may change what the token may do."""
-        return token.revoked_at is None and self.has_change_permission(request, token)
-
-    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
-        """A token that is not issued yet has no secrets."""
-        return [TokenSecretInline] if obj else []
+        return not token.is_over and self.has_change_permission(request, token)
 
     def get_autocomplete_fields(self, request: HttpRequest) -> Any:
         """Find the user by typing, where this admin has users and the person may see them."""
@@ -193,7 +166,19 @@ class TokenAdmin(TokenPages):
 
     def response_add(self, request: Any, obj: Token, post_url_continue: Any = None) -> HttpResponse:
         """Answer with the page that shows the secret: a redirect would have to carry it."""
-        return self.shown_once(request, [(obj, request.mcp_app_secret)])
+        return self.shown_once(request, [Shown(obj, request.mcp_app_secret)])
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """With who uses it and what was done to it."""
+        token = context.get("original")
+        context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
+        if token is not None:
+            found = uses(token, timezone.now())
+            none_works = all(use.ended_at for use in found)
+            context |= {"uses": found, "none_works": none_works, "history": history(token)}
+        return super().render_change_form(request, context, *args, **kwargs)
 
     @admin.display(description=_("name and user"), ordering="name")
     def named(self, token: Token) -> Any:

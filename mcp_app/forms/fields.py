@@ -1,5 +1,6 @@
 """Form fields for what limits a token: its scopes, its tools, its end; each as people choose it."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from django import forms
@@ -9,6 +10,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.catalog.definition import Tool
 from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 from mcp_app.models.limits import unknown
@@ -34,13 +36,14 @@ def _told(scope: str) -> str:
     return f"{told} ({gettext('with')} {implied})" if implied else told
 
 
-def tool_choices() -> Choices:
-    """Each tool of each server, once, with what it is for."""
-    tools = {name: tool for server in servers() for name, tool in server.tools.items()}
-    return [(name, format_html(_LABEL, name, _about(tools[name]))) for name in sorted(tools)]
+def tool_choices(tools: Iterable[Tool] | None = None) -> Choices:
+    """Each of the tools, or of all that there are, once, with what it is for."""
+    every = (tool for server in servers() for tool in server.tools.values())
+    named = {tool.name: tool for tool in (every if tools is None else tools)}
+    return [(name, format_html(_LABEL, name, _about(named[name]))) for name in sorted(named)]
 
 
-def _about(tool: Any) -> str:
+def _about(tool: Tool) -> str:
     first = next(iter(str(tool.description or tool.title or "").strip().splitlines()), "")
     return str(Truncator(first).chars(_ABOUT))
 

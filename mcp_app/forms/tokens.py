@@ -9,10 +9,12 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.audit.periods import to_the_minute
 from mcp_app.auth.hashing import new_lookup
 from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user
 from mcp_app.conf import settings
 from mcp_app.forms.fields import (
+    Choices,
     MomentField,
     ToolsField,
     gone_choices,
@@ -32,10 +34,14 @@ GRACES: Final = (
 )
 
 
-def expiry_choices() -> list[tuple[str, str]]:
+def expiry_choices() -> Choices:
     """The spans that the settings allow."""
-    most = settings.TOKEN_MAX_DAYS
-    days = [count for count in EXPIRY_DAYS if most is None or count <= most] or [most]
+    return spans_within(settings.TOKEN_MAX_DAYS)
+
+
+def spans_within(most: int | None) -> Choices:
+    """Spans of at most so many days, or any."""
+    days = [n for n in EXPIRY_DAYS if most is None or n <= most] or ([most] if most else [])
     spans = [(str(n), ngettext("In %(n)d day", "In %(n)d days", n) % {"n": n}) for n in days]
     never = [] if most else [(NEVER, gettext("Never"))]
     return [*spans, *never, (CUSTOM, gettext("On a chosen date"))]
@@ -117,12 +123,25 @@ class NewTokenForm(TokenForm):
         return None if choice == NEVER else now + timedelta(days=int(choice))
 
 
+def grace_choices() -> Choices:
+    """The usual spans, each with the moment that it means."""
+    now = timezone.now()
+    spans = [
+        (str(n), _until(label, now + timedelta(seconds=n)) if n else label) for n, label in GRACES
+    ]
+    return [*spans, (CUSTOM, _("After so many seconds:"))]
+
+
+def _until(label: Any, at: datetime) -> str:
+    return gettext("%(span)s, on %(moment)s") % {"span": label, "moment": to_the_minute(at)}
+
+
 class GraceForm(forms.Form):
     """How long the old secret still works after a rotation."""
 
     grace = forms.ChoiceField(
         label=_("The old secret ends"),
-        choices=[*((str(n), label) for n, label in GRACES), (CUSTOM, _("After so many seconds:"))],
+        choices=grace_choices,
         widget=forms.RadioSelect,
     )
     seconds = forms.IntegerField(

@@ -67,6 +67,14 @@ def moment(at: Any) -> Any:
 
 
 @register.filter
+def minute(at: Any) -> Any:
+    """A date and a time to the minute."""
+    from mcp_app.admin.display import moment as cell
+
+    return cell(at, seconds=False)
+
+
+@register.filter
 def duration(milliseconds: float | None) -> str:
     """A time in the unit that suits it."""
     from mcp_app.admin.display import duration as text

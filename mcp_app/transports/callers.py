@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from mcp_app.access.view import MessageParser
 from mcp_app.address import client_address
 from mcp_app.auth import guesses
+from mcp_app.auth.authentication import in_own_header
 from mcp_app.auth.tokens import NOTHING_TAKEN, narrowing
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
@@ -54,7 +55,8 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
         if pair is not None:
             return _recognised(authenticator, pair, address, record)
     challenge = _challenge(authenticators, request)
-    if incoming.headers.get("authorization", "").strip():
+    sent = incoming.headers.get("authorization", "").strip()
+    if sent or in_own_header(incoming.request.META):
         raise _bad(_NOT_TAKEN, "no class takes it", challenge, record)
     if not settings.ALLOW_ANONYMOUS:
         wanted = "Authentication is required: send a bearer token."

@@ -43,7 +43,7 @@ def connect() -> None:
     post_delete.connect(_user_gone, sender=user, dispatch_uid="mcp_app.user_gone")
     post_save.connect(_token_saved, sender=Token, dispatch_uid="mcp_app.token")
     post_delete.connect(_token_saved, sender=Token, dispatch_uid="mcp_app.token_gone")
-    for ended in (signals.token_revoked, signals.token_rotated):
+    for ended in (signals.token_revoked, signals.token_rotated, signals.token_secret_ended):
         ended.connect(_token_ended, sender=Token, dispatch_uid="mcp_app.token_ended")
     for field in ("user_permissions", "groups"):
         relation = getattr(user, field, None)

@@ -53,9 +53,9 @@ class Listed:
     refusal: str = ""
 
     @property
-    def tokens(self) -> int:
-        """The estimate."""
-        return tokens_of(self.size)
+    def sent(self) -> list[dict[str, Any]]:
+        """The items as they are sent."""
+        return [item.sent for item in self.items]
 
 
 def tokens_of(size: int) -> int:

@@ -12,7 +12,7 @@ django_application = get_asgi_application()
 
 # They need the apps that get_asgi_application() has loaded.
 from mcp_app import routing  # noqa: E402
-from tests.servers.site import talk  # noqa: E402, F401
+from tests.servers.site import acts, talk  # noqa: E402, F401
 from tests.servers.site.tools import server  # noqa: E402
 
 door = [] if os.environ.get("SITE_DOOR") == "view" else routing.urlpatterns("mcp", server)
