@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -25,6 +26,8 @@ from mcp_app.transports.incoming import EVENT_STREAM, JSON, Incoming
 logger: Final = logging.getLogger("mcp_app.gates")
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
+_MOST_KNOWN: Final = 200
+"""Characters of an Accept header that is remembered; clients send few, and short ones."""
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -158,9 +161,15 @@ def negotiate(incoming: Incoming) -> Accepts:
     header = incoming.headers.get("accept", "").strip()
     if not header or incoming.method == "DELETE":
         return Accepts(json=True, events=True)
+    read = _negotiated if len(header) <= _MOST_KNOWN else _negotiated.__wrapped__
+    return read(header, incoming.method)
+
+
+@lru_cache(maxsize=128)
+def _negotiated(header: str, method: str) -> Accepts:
     ranges = dict(_media_range(part) for part in header.split(","))
     json, events = _weight(ranges, JSON), _weight(ranges, EVENT_STREAM)
-    if incoming.method == "GET":
+    if method == "GET":
         json = 0.0
     if not json and not events:
         raise NotAcceptable("Accept application/json, text/event-stream, or both.")
