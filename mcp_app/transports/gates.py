@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings as django_settings
 from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
 
 from mcp_app.conf import settings
@@ -27,7 +28,7 @@ logger: Final = logging.getLogger("mcp_app.gates")
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
 _MOST_KNOWN: Final = 200
-"""Characters of an Accept header that is remembered; clients send few, and short ones."""
+"""Characters of a header whose meaning is remembered; clients send few, and short ones."""
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -59,10 +60,30 @@ def check_method(incoming: Incoming) -> None:
 
 def check_host(incoming: Incoming) -> None:
     """Django's own ALLOWED_HOSTS."""
+    host = incoming.headers.get("host", "")
+    if django_settings.USE_X_FORWARDED_HOST or not 0 < len(host) <= _MOST_KNOWN:
+        known = _is_served(incoming.request)
+    else:
+        known = _is_served_host(host, tuple(django_settings.ALLOWED_HOSTS), django_settings.DEBUG)
+    if not known:
+        raise BadHost("This host is not served here.")
+
+
+@lru_cache(maxsize=128)
+def _is_served_host(host: str, allowed: tuple[str, ...], debug: bool) -> bool:
+    """As a request with that `Host` is told under these settings, which are all that it depends
+    on."""
+    request = HttpRequest()
+    request.META["HTTP_HOST"] = host
+    return _is_served(request)
+
+
+def _is_served(request: HttpRequest) -> bool:
     try:
-        incoming.request.get_host()
+        request.get_host()
     except DisallowedHost:
-        raise BadHost("This host is not served here.") from None
+        return False
+    return True
 
 
 def check_origin(incoming: Incoming) -> None:

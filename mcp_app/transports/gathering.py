@@ -23,7 +23,7 @@ def ahead_of(incoming: Incoming, announced: Announced) -> Ahead:
 def _presented(incoming: Incoming) -> Presented | None:
     if not any(issubclass(cls, TokenAuthentication) for cls in settings.authentication_classes):
         return None
-    return presented.present(incoming.request, incoming.headers.get("authorization", ""))
+    return incoming.presented
 
 
 def _look_up(waiting: Sequence[Item]) -> None:
