@@ -17,7 +17,7 @@ class MCPAppConfig(AppConfig):
         """Refuse wrong settings, wire what listens, find the tools."""
         from mcp_app import checks, conf, deployment  # noqa: F401 - models must be loaded first
         from mcp_app.integrations import values
-        from mcp_app.transports import beacon, changes
+        from mcp_app.transports import beacon, changes, stopping
         from mcp_app.work import promises
 
         conf.validate()
@@ -26,4 +26,5 @@ class MCPAppConfig(AppConfig):
         autodiscover_modules("mcp")
         changes.connect()
         beacon.connect()
+        stopping.connect()
         checks.report()

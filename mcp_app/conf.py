@@ -35,6 +35,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "FAILED_AUTH_RATE": "60/min",
     "ALLOW_ANONYMOUS": False,
     "ALLOW_QUERY_TOKEN": False,
+    "TOKEN_HEADER": "",
     "ALLOWED_ORIGINS": [],
     "ORIGIN_CHECK": None,
     "CORS": False,
@@ -54,6 +55,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "LENIENT_ARGUMENTS": True,
     "PAGE_SIZE": 200,
     "LIST_TTL_MS": 60_000,
+    "LIST_TOKENS_WARNING": 10_000,
     "LEGACY_SESSIONS": True,
     "SESSION_TTL": 24 * 3600,
     "SESSION_LIMIT": 100,
@@ -61,6 +63,9 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "ROTATE_AFTER_DAYS": None,
     "ROTATION_GRACE": 24 * 3600,
     "LAST_USED_INTERVAL": 60,
+    "ACCOUNT_SCOPES": [],
+    "ACCOUNT_MAX_DAYS": 90,
+    "ACCOUNT_TOKENS": 10,
     "AUDIT_ARGUMENTS": "redacted",
     "AUDIT_DATABASE": None,
     "AUDIT_REQUIRED": False,
@@ -77,6 +82,7 @@ HOOKS: Final = ("SERVER_INFO", "LIST_TOOLS", "BEFORE_CALL", "ON_CALL", "ORIGIN_C
 """The keys that hold functions of the product, which are called and not awaited."""
 
 _RATE: Final = re.compile(r"[1-9][0-9]*/(?:s|sec|m|min|h|hour|d|day)")
+_HEADER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*\s]+/?", re.IGNORECASE)
 _POSITIVE: Final = (
     "MAX_BODY_BYTES",
@@ -91,15 +97,17 @@ _POSITIVE: Final = (
     "PAGE_SIZE",
     "SESSION_TTL",
     "SESSION_LIMIT",
+    "ACCOUNT_TOKENS",
 )
 _NOT_NEGATIVE: Final = (
     "NUM_PROXIES",
     "WORKERS",
     "LIST_TTL_MS",
+    "LIST_TOKENS_WARNING",
     "LAST_USED_INTERVAL",
     "ROTATION_GRACE",
 )
-_OPTIONAL: Final = ("TOKEN_MAX_DAYS", "ROTATE_AFTER_DAYS", "MAX_QUERIES")
+_OPTIONAL: Final = ("TOKEN_MAX_DAYS", "ROTATE_AFTER_DAYS", "ACCOUNT_MAX_DAYS", "MAX_QUERIES")
 _FLAGS: Final = (
     "ENABLED",
     "ALLOW_ANONYMOUS",
@@ -243,6 +251,7 @@ def validate() -> None:
     _validate_scopes()
     _validate_origins()
     _validate_rates()
+    _validate_token_header()
     for name in _PATHS:
         _validate_paths(name)
     if settings.AUDIT_ARGUMENTS not in AUDIT_LEVELS:
@@ -302,6 +311,13 @@ def _validate_scopes() -> None:
         ):
             raise ImproperlyConfigured(f"MCP_APP['SCOPES'] has {scope!r}, which is no scope name.")
         _validate_scope(scope, stated)
+    own = settings.ACCOUNT_SCOPES
+    undeclared = own if isinstance(own, str) else sorted(map(str, set(own) - set(scopes)))
+    if undeclared:
+        raise ImproperlyConfigured(
+            "MCP_APP['ACCOUNT_SCOPES'] must list scopes of MCP_APP['SCOPES'];"
+            f" it has {undeclared!r}."
+        )
 
 
 def _validate_scope(scope: str, stated: Any) -> None:
@@ -340,6 +356,16 @@ def _validate_origins() -> None:
         raise ImproperlyConfigured(
             "MCP_APP['ALLOWED_ORIGINS'] must list whole origins, such as 'https://app.example';"
             f" it has {(wrong or [origins])[0]!r}. A rule is MCP_APP['ORIGIN_CHECK']."
+        )
+
+
+def _validate_token_header() -> None:
+    name = settings.TOKEN_HEADER
+    taken = {"authorization", "cookie", "host", "origin"}
+    fits = isinstance(name, str) and (not name or _HEADER.fullmatch(name))
+    if not fits or name.lower() in taken or name.lower().startswith("mcp-"):
+        raise ImproperlyConfigured(
+            f"MCP_APP['TOKEN_HEADER'] is {name!r}; write a header of its own, such as 'X-Api-Key'."
         )
 
 

@@ -25,6 +25,12 @@ token_issued = Signal()
 token_rotated = Signal()
 """Sender: the class `Token`. Arguments: `token`, `by`, and `valid_until`, the old secret's end."""
 
+token_secret_ended = Signal()
+"""One secret was ended at once, and its token lives on.
+
+Sender: the class `Token`. Arguments: `token`, `lookup` (the secret's public part), and `by`.
+"""
+
 token_due = Signal()
 """A secret is due: sent by `manage.py mcp_token due --notify`, for each at each run.
 

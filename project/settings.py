@@ -66,6 +66,10 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "mcp_app_account:tokens"
+LOGOUT_REDIRECT_URL = "landing"
+
 LANGUAGE_CODE = "en-us"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 TIME_ZONE = "UTC"
@@ -80,7 +84,7 @@ LOGGING = {
     "loggers": {"mcp_app": {"handlers": ["console"], "level": "INFO"}},
 }
 
-# What mcp_app adds: this, its three names in INSTALLED_APPS and one line in urls.py.
+# What mcp_app adds: this, its three names in INSTALLED_APPS and two lines in urls.py.
 MCP_APP = {
     "SERVER_NAME": "quiz-backoffice",
     "SERVER_TITLE": "Quiz back office",

@@ -47,6 +47,7 @@ class CallerAccess:
         server: whose tools they are.
         route: how the request is answered, where there is one.
         announced: the server's switches, where they were read ahead.
+        switches: the same, where they have been read already.
     """
 
     def __init__(
@@ -56,6 +57,8 @@ class CallerAccess:
         server: MCPServer,
         route: Route | None = None,
         announced: Announced | None = None,
+        *,
+        switches: Switches | None = None,
     ) -> None:
         self._server = server
         self._route = route
@@ -66,7 +69,7 @@ class CallerAccess:
         self._permitted: dict[Declaration, bool] = {}
         self._by_caller: dict[tuple[Any, str], bool] = {}
         self._hidden: Mapping[Any, str] = {}
-        self._switches = Switches(server, announced)
+        self._switches = switches or Switches(server, announced)
 
     def permits(self, declared: Declaration) -> bool:
         """Whether every permission class of it admits the caller."""

@@ -1,16 +1,19 @@
-"""Why a caller may or may not call a tool: each gate that a call meets, in its order.
+"""Why a caller may or may not use something: each gate that a call meets, in its order.
 
 It asks what the gates ask, and spends nothing: no throttle counts, and nobody is asked to agree.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import APIException
 from rest_framework.permissions import AND, OperandHolder, SingleOperandHolder
 
 from mcp_app.access.checks import CallerAccess
+from mcp_app.access.throttling import budget
 from mcp_app.access.view import DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.conf import settings
@@ -35,15 +38,17 @@ class Gate:
     why: str = ""
 
 
-def explain(tool: Tool, caller: Caller, access: CallerAccess) -> list[Gate]:
-    """The gates of a call, all of them, also behind one that is shut."""
+def explain(declared: Declaration, caller: Caller, access: CallerAccess) -> list[Gate]:
+    """The gates of a call in their order, all of them, also behind one that is shut."""
     return [
-        *_permissions(tool, access),
-        *_hooks(tool, access),
-        _switches(tool, access),
-        _limits(tool, caller),
-        _scopes(tool, caller),
-        *_at_the_call(tool),
+        _maintenance(access),
+        *_permissions(declared, access),
+        *_hidden(declared, access),
+        _switches(declared, access),
+        _limits(declared, caller),
+        _scopes(declared, caller),
+        *_throttles(declared, access),
+        *_at_the_call(declared),
     ]
 
 
@@ -58,12 +63,29 @@ def class_text(cls: Any) -> str:
     return str(getattr(cls, "__name__", cls))
 
 
-def _permissions(tool: Tool, access: CallerAccess) -> Iterator[Gate]:
-    own = tool.permission_classes
-    method = f"asked as {method_of(tool)}"
-    for cls in settings.permission_classes if own is None else own:
-        passed, why = _permits(cls, tool, access)
-        yield Gate(f"permission {class_text(cls)}", passed, f"{method}; {why}" if why else method)
+def permission_classes(declared: Declaration) -> tuple[Any, ...]:
+    """Those that guard it: its own, or the project's default."""
+    own = declared.permission_classes
+    return settings.permission_classes if own is None else own
+
+
+def throttle_classes(declared: Declaration) -> tuple[Any, ...]:
+    """Those that limit it: its own, or the project's default."""
+    own = declared.throttle_classes
+    return settings.throttle_classes if own is None else own
+
+
+def _maintenance(access: CallerAccess) -> Gate:
+    closed = access.in_maintenance()
+    return Gate(_("maintenance"), closed is None, closed.message if closed else _("not closed"))
+
+
+def _permissions(declared: Declaration, access: CallerAccess) -> Iterator[Gate]:
+    method = _("asked as %s") % method_of(declared)
+    for cls in permission_classes(declared):
+        passed, why = _permits(cls, declared, access)
+        name = _("permission %s") % class_text(cls)
+        yield Gate(name, passed, f"{method}; {why}" if why else method)
 
 
 def _permits(cls: Any, declared: Declaration, access: CallerAccess) -> tuple[bool, str]:
@@ -76,55 +98,76 @@ def _permits(cls: Any, declared: Declaration, access: CallerAccess) -> tuple[boo
     except APIException as error:
         return False, str(error.detail)
     except Exception as error:
-        return False, f"it failed with {type(error).__name__}"
+        return False, _("it failed with %s") % type(error).__name__
 
 
-def _hooks(tool: Tool, access: CallerAccess) -> Iterator[Gate]:
-    if settings.list_tools:
-        shown = access.permits(tool)
-        hook = access.hidden_by(tool)
-        why = f"hidden by {hook}" if hook else "not permitted above"
-        yield Gate("hooks LIST_TOOLS", shown, "" if shown else why)
+def _hidden(declared: Declaration, access: CallerAccess) -> Iterator[Gate]:
+    if settings.list_tools and isinstance(declared, Tool):
+        shown, hook = access.permits(declared), access.hidden_by(declared)
+        why = _("hidden by %s") % hook if hook else _("not permitted above")
+        yield Gate(_("hooks LIST_TOOLS"), shown, "" if shown else why)
 
 
-def _switches(tool: Tool, access: CallerAccess) -> Gate:
-    off = access.switched_off(tool)
-    return Gate("switches", off is None, off.message if off else "none is set")
+def _switches(declared: Declaration, access: CallerAccess) -> Gate:
+    off = access.switched_off(declared)
+    return Gate(_("switches"), off is None, off.message if off else _("none is set"))
 
 
-def _limits(tool: Tool, caller: Caller) -> Gate:
-    tools = [] if caller.tools is None else sorted(caller.tools) or ["no tool"]
-    limits = [*(["reading"] if caller.reads_only else []), *tools]
-    why = f"the token is limited to {', '.join(limits)}" if limits else "the token has none"
-    return Gate("limits of the token", caller.is_within_limits(tool), why)
+def _limits(declared: Declaration, caller: Caller) -> Gate:
+    tools = [] if caller.tools is None else sorted(caller.tools) or [_("no tool")]
+    limits = [*([_("reading")] if caller.reads_only else []), *tools]
+    told = _("the token is limited to %s") % ", ".join(limits)
+    why = told if limits else _("the token has none")
+    return Gate(_("limits of the token"), caller.is_within_limits(declared), why)
 
 
-def _scopes(tool: Tool, caller: Caller) -> Gate:
-    missing = caller.lacks(tool.scopes)
+def _scopes(declared: Declaration, caller: Caller) -> Gate:
+    missing = caller.lacks(declared.scopes)
     if missing:
-        return Gate("scopes", False, f"the token lacks {', '.join(missing)}")
-    return Gate(
-        "scopes",
-        True,
-        f"needs {', '.join(_told(scope, caller) for scope in tool.scopes) or 'none'}",
-    )
+        return Gate(_("scopes"), False, _("the token lacks %s") % ", ".join(missing))
+    needed = ", ".join(_told(scope, caller) for scope in declared.scopes)
+    return Gate(_("scopes"), True, _("needs %s") % (needed or _("none")))
 
 
 def _told(scope: str, caller: Caller) -> str:
     """A needed scope, and through which of the token's own it is implied."""
     held = names(caller.auth.scopes) if isinstance(caller.auth, Token) else frozenset()
     through = way(held, scope)[:-1]
-    return f"{scope} (through {' → '.join(through)})" if through else scope
+    told = {"scope": scope, "others": " → ".join(through)}
+    return _("%(scope)s (through %(others)s)") % told if through else scope
 
 
-def _at_the_call(tool: Tool) -> Iterator[Gate]:
-    own = tool.throttle_classes
-    for cls in settings.throttle_classes if own is None else own:
-        yield Gate(f"throttle {class_text(cls)}", None)
-    if tool.client_capabilities:
-        needed = ", ".join(tool.client_capabilities)
-        yield Gate("capabilities of the client", None, f"needs {needed}")
+def _throttles(declared: Declaration, access: CallerAccess) -> Iterator[Gate]:
+    for cls in throttle_classes(declared):
+        yield Gate(_("throttle %s") % class_text(cls), *_throttled(cls, declared, access))
+
+
+def _throttled(cls: Any, declared: Declaration, access: CallerAccess) -> tuple[bool | None, str]:
+    request = access.request_for(declared)
+    try:
+        found = budget(cls(), request, DeclaredView(declared, request))
+    except NotImplementedError:
+        return None, _("it can only be asked by counting a call")
+    except Exception as error:
+        return None, _("it failed with %s") % type(error).__name__
+    if found is None:
+        return True, _("it limits nothing here")
+    used = _("%(used)d of %(rate)s are used") % {"used": found.used, "rate": found.rate}
+    if not found.wait:
+        return True, used
+    next_one = _("the next fits in %d s") % max(1, ceil(found.wait))
+    return False, f"{used}; {next_one}"
+
+
+def _at_the_call(declared: Declaration) -> Iterator[Gate]:
+    if declared.client_capabilities:
+        needed = ", ".join(declared.client_capabilities)
+        yield Gate(_("capabilities of the client"), None, _("needs %s") % needed)
+    if not isinstance(declared, Tool):
+        return
     for hook in settings.before_call:
-        yield Gate(f"hook {class_text(hook)}", None, "asked with the arguments")
-    if tool.confirm is not None:
-        yield Gate("confirmation", None, f"a person is asked: {tool.confirm}")
+        why = _("not asked here: it is given the arguments, and may have effects")
+        yield Gate(_("hook %s") % class_text(hook), None, why)
+    if declared.confirm is not None:
+        why = _("a person is asked: %s") % declared.confirm
+        yield Gate(_("confirmation"), None, why)

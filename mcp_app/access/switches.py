@@ -16,6 +16,7 @@ from mcp_app.access.in_force import Announced
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.models import Switch, SwitchKind
+from mcp_app.models.switches import noun_of
 from mcp_app.protocol.errors import SwitchedOff
 
 
@@ -101,7 +102,7 @@ def _minds(switch: Switch, declared: Declaration) -> bool:
             return True
         case SwitchKind.READ_ONLY:
             return declared.noun == "tool" and not declared.read_only
-    return (switch.noun, switch.name) == (declared.noun, declared.key)
+    return (switch.noun, switch.name) == (noun_of(declared), declared.key)
 
 
 def _told(switch: Switch) -> SwitchedOff:

@@ -42,6 +42,16 @@ def tone(value: str) -> str:
     return _TONES.get(value, "bad")  # type: ignore[call-overload,no-any-return]
 
 
+def passed(gate: bool | None) -> SafeString:
+    """What a gate says; None where only a call can tell."""
+    tone, word = {
+        True: ("good", _("pass")),
+        False: ("bad", _("fail")),
+        None: ("dull", _("at the call")),
+    }[gate]
+    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, word)
+
+
 def outcome_badge(event: CallEvent) -> SafeString:
     """How a call ended."""
     return badge(event.outcome, event.get_outcome_display())

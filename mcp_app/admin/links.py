@@ -1,5 +1,6 @@
 """Ways to the call log from the pages of those who call."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,7 +10,7 @@ from django.template.loader import select_template
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from mcp_app.admin.pages import registered
+from mcp_app.admin.pages import PagesAdmin, registered
 from mcp_app.models import CallEvent, Token
 
 
@@ -36,11 +37,39 @@ class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at 
 def calls_url(request: HttpRequest, of: Any) -> str:
     """The list of the calls of a user or with a token; empty for who may not see it, or nobody."""
     query = _query(of)
+    return log_url(request, query) if query else ""
+
+
+def log_url(request: HttpRequest, query: Mapping[str, str]) -> str:
+    """The call log, filtered; empty for who may not see it."""
     log = registered(request).get(CallEvent)
-    if log is None or not query or not log.has_view_permission(request):
+    if log is None or not log.has_view_permission(request):
         return ""
-    address = reverse("admin:mcp_app_callevent_changelist", current_app=log.admin_site.name)
-    return f"{address}?{urlencode(query)}"
+    return address(log, "changelist", query)
+
+
+def call_url(request: HttpRequest, key: int | None) -> str:
+    """The page of one call; empty for who may not see it, and of a call that left no row."""
+    log = registered(request).get(CallEvent)
+    if log is None or key is None or not log.has_view_permission(request):
+        return ""
+    return address(log, "change", {}, key)
+
+
+def page_url(request: HttpRequest, model: Any, slug: str, query: Mapping[str, str]) -> str:
+    """A page of `model`'s admin on this site; empty for who may not open it."""
+    held = registered(request).get(model)
+    if not isinstance(held, PagesAdmin):
+        return ""
+    page = next((page for page in held.pages() if page.slug == slug), None)
+    return address(held, slug, query) if page and held.may_open(request, page) else ""
+
+
+def address(held: admin.ModelAdmin, page: str, query: Mapping[str, str], *args: Any) -> str:  # type: ignore[type-arg]
+    """One of the pages of a model's admin, on the site where that is registered."""
+    name = f"admin:{held.opts.app_label}_{held.opts.model_name}_{page}"
+    url = reverse(name, args=args, current_app=held.admin_site.name)
+    return f"{url}?{urlencode(query)}" if query else url
 
 
 def _query(of: Any) -> dict[str, str]:

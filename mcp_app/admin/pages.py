@@ -6,14 +6,17 @@ They hang from a `ModelAdmin`, so they come along to whichever admin site regist
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from django.contrib import admin
 from django.contrib.admin.sites import all_sites
 from django.core.exceptions import PermissionDenied
+from django.db import connections
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+
+LIST: Final = "changelist"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +24,14 @@ class Page:
     """One page.
 
     Attributes:
-        slug: its place under the model's address, and the end of its URL's name.
+        slug: its place under the model's address, and the end of its URL's name; `LIST` takes the
+            place of the model's list.
         title: what links to it say.
         about: what it answers, in one sentence.
         view: takes the request of somebody who may open it.
         permission: "view" asks `has_view_permission` of the admin, and so on.
+        linked: whether it stands among the app's pages; one about a single thing does not.
+        atomic: whether `ATOMIC_REQUESTS` holds for it.
     """
 
     slug: str
@@ -33,6 +39,8 @@ class Page:
     about: Any
     view: Callable[[HttpRequest], HttpResponseBase]
     permission: str = "view"
+    linked: bool = True
+    atomic: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +65,18 @@ class PagesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
 
     def get_urls(self) -> list[Any]:
         """Each page beside the model's own."""
-        own = [
-            path(
-                f"{page.slug}/",
-                self.admin_site.admin_view(partial(self._open, page)),
-                name=f"{self.opts.app_label}_{self.opts.model_name}_{page.slug}",
-            )
-            for page in self.pages()
-        ]
-        return [*own, *super().get_urls()]
+        return [*map(self.page_path, self.pages()), *super().get_urls()]
+
+    def page_path(self, page: Page) -> Any:
+        """A page's entry for `urls`."""
+        view: Any = partial(self._open, page)
+        if not page.atomic:
+            view._non_atomic_requests = set(connections)
+        return path(
+            "" if page.slug == LIST else f"{page.slug}/",
+            self.admin_site.admin_view(view),
+            name=f"{self.opts.app_label}_{self.opts.model_name}_{page.slug}",
+        )
 
     def may_open(self, request: HttpRequest, page: Page) -> bool:
         """Whether the person has the page's permission."""
@@ -103,7 +114,7 @@ def links(request: HttpRequest) -> list[Link]:
         for held in registered(request).values()
         if isinstance(held, PagesAdmin)
         for page in held.pages()
-        if held.may_open(request, page)
+        if page.linked and held.may_open(request, page)
     ]
 
 

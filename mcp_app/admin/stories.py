@@ -14,10 +14,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.display import change_link
-from mcp_app.admin.pages import PagesAdmin
+from mcp_app.admin.entries import find_called
+from mcp_app.admin.links import page_url
+from mcp_app.admin.stops import StopPage
 from mcp_app.audit.gates import deciding_gate
 from mcp_app.audit.outcomes import GROUP_OF
-from mcp_app.models import CallEvent, CallOutcome, Token
+from mcp_app.models import CallEvent, CallOutcome, Catalogue, Token
 
 AROUND: Final = 5
 """Calls that are shown before this one, and after it."""
@@ -53,7 +55,7 @@ class Around:
     rows: list[CallEvent]
 
 
-class StoryPage(PagesAdmin):
+class StoryPage(StopPage):
     """The page of one call, in the place of a form that nobody could save."""
 
     def change_view(
@@ -76,26 +78,42 @@ class StoryPage(PagesAdmin):
         )
 
     def _story(self, request: HttpRequest, event: CallEvent) -> dict[str, Any]:
+        user = get_user_model()._default_manager.filter(Q(pk=event.user_id)).first()
         return {
             "event": event,
             "group": GROUP_OF.get(event.outcome, ""),
-            "called_by": self._user(event),
+            "called_by": self._user(event, user),
             "called_with": self._token(event),
             "gate": deciding_gate(event),
             "ending": ENDINGS.get(event.outcome, ""),
             "around": around(event, self.get_queryset(request)),
             "lists": lists_with(event),
+            "in_catalogue": self._in_catalogue(request, event),
+            "explained": self._explained(request, event, user),
             "may_delete": self.has_delete_permission(request, event),
             "is_sealed": self.is_sealed(request, event),
+            "stop_url": self.stop_url(request, event),
         }
 
     def is_sealed(self, request: HttpRequest, event: CallEvent) -> bool:
         """Override: whether a change of the row would be found."""
         raise NotImplementedError
 
-    def _user(self, event: CallEvent) -> Any:
+    def _in_catalogue(self, request: HttpRequest, event: CallEvent) -> str:
+        """The page of what was called, where it is still declared."""
+        entry = find_called(event.method, event.tool)
+        return page_url(request, Catalogue, "entry", {"of": entry.reference}) if entry else ""
+
+    def _explained(self, request: HttpRequest, event: CallEvent, user: Any) -> str:
+        """What the gates say of such a call today."""
+        entry = find_called(event.method, event.tool)
+        if entry is None or user is None:
+            return ""
+        asked = {"of": entry.reference, "user": user.get_username(), "token": event.token_lookup}
+        return page_url(request, Catalogue, "explain", asked)
+
+    def _user(self, event: CallEvent, user: Any) -> Any:
         """The account, or the name it had."""
-        user = get_user_model()._default_manager.filter(Q(pk=event.user_id)).first()
         name = event.username
         return change_link(self.admin_site.name, user, name or str(user)) if user else name
 

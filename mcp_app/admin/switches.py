@@ -6,14 +6,17 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.access.switches import lift, turn
 from mcp_app.admin.display import moment, two_lines
+from mcp_app.admin.entries import Entry, find, find_switched
+from mcp_app.admin.links import page_url
 from mcp_app.catalog.registry import servers
-from mcp_app.models import Switch, SwitchKind
-from mcp_app.models.switches import declared
+from mcp_app.models import Catalogue, Switch, SwitchKind
+from mcp_app.models.switches import declared, noun_of
 
 
 class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
@@ -40,6 +43,15 @@ class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at 
             ("", "---------"),
             *((str(number), label) for number, (_, label) in enumerate(self._targets)),
         ]
+        entry = find(str(self.initial.get("of", "")))
+        if entry is not None:
+            self.initial["target"] = self._number_of(entry)
+
+    def _number_of(self, entry: Entry) -> str:
+        """How the choice says what another page names."""
+        wanted = (entry.server.name, noun_of(entry.declared), entry.declared.key)
+        named = (str(n) for n, (target, _) in enumerate(self._targets) if target == wanted)
+        return next(named, "")
 
     def clean(self) -> dict[str, Any]:
         """A whole server where the switch is for one, and one thing of it otherwise."""
@@ -86,7 +98,24 @@ class SwitchAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript a
         """The form's own, or the whole row."""
         if obj is None:
             return ("kind", "target", "reason", "until")
-        return ("kind", "server", "noun", "name", "reason", "until", *self.readonly_fields)
+        whole = ("kind", "server", "noun", "name", "reason", "until", *self.readonly_fields)
+        return (*whole, *self.get_readonly_fields(request, obj)[len(self.readonly_fields) :])
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """With a link to what it is for, for those who may follow it."""
+        url = self._entry_url(request, obj)
+        if not url:
+            return self.readonly_fields
+
+        @admin.display(description=_("in the catalogue"))
+        def in_catalogue(switch: Switch) -> Any:
+            return format_html('<a href="{}">{}</a>', url, switch.name)
+
+        return (*self.readonly_fields, in_catalogue)
+
+    def _entry_url(self, request: HttpRequest, switch: Switch | None) -> str:
+        entry = find_switched(switch.server, switch.noun, switch.name) if switch else None
+        return page_url(request, Catalogue, "entry", {"of": entry.reference}) if entry else ""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Lift it and set another instead."""

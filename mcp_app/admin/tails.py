@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.call_filters import FormFilter, ResultFilter, ToolFilter, UserFilter
 from mcp_app.admin.display import client_text, duration, tone
-from mcp_app.admin.pages import Page, PagesAdmin
+from mcp_app.admin.pages import Page
+from mcp_app.admin.stops import StopPage
 from mcp_app.audit.outcomes import GROUPS, OutcomeGroup
 from mcp_app.audit.periods import local
 from mcp_app.audit.tailing import MOST, Asked, News, Rows, news, unended
@@ -22,7 +23,7 @@ from mcp_app.transports.tail import NEWS_HEADER, ROWS
 FILTERS: Final[tuple[type[FormFilter], ...]] = (ToolFilter, UserFilter, ResultFilter)
 
 
-class TailPage(PagesAdmin):
+class TailPage(StopPage):
     """The page, for those who have the permission `tail_callevent`."""
 
     def pages(self) -> list[Page]:
@@ -87,8 +88,9 @@ class TailPage(PagesAdmin):
         for event in found.rows:
             row = _row(event)
             row["shown"] = outcomes is None or event.outcome in outcomes
+            row["stop_url"] = self.stop_url(request, event)
             if may_see:
-                row["url"] = self._row_url("change", event)
+                row["url"] = self._row_url(event)
             rows.append(row)
         return {
             "rows": rows,
@@ -97,8 +99,8 @@ class TailPage(PagesAdmin):
             "cursor": str(found.cursor),
         }
 
-    def _row_url(self, act: str, event: CallEvent) -> str:
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_{act}"
+    def _row_url(self, event: CallEvent) -> str:
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
         return reverse(name, args=[event.pk], current_app=self.admin_site.name)
 
 

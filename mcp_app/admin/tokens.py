@@ -4,60 +4,61 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.html import format_html_join
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.display import badge, codes, moment, prefix, two_lines
+from mcp_app.admin.display import badge, codes, moment, two_lines
 from mcp_app.admin.filters import StatusFilter
-from mcp_app.admin.forms import NewTokenForm, TokenForm
-from mcp_app.admin.token_pages import TokenPages
+from mcp_app.admin.histories import history
+from mcp_app.admin.token_bulk import TokenBulk
+from mcp_app.admin.token_pages import Shown
 from mcp_app.audit.search import lookup_in
+from mcp_app.audit.token_uses import uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
-from mcp_app.models import Token, TokenSecret
+from mcp_app.forms.tokens import NewTokenForm, TokenForm
+from mcp_app.models import Token
 from mcp_app.models.limits import unknown
 
 NARROWING = ("scopes", "tools", "read_only")
 NARROWED = ("scopes_shown", "tools_shown", "read_only")
 """The same, to read."""
+ASKED = [
+    (None, {"fields": ("user", "name", "note", "lookup")}),
+    (_("What it may do"), {"fields": NARROWING}),
+    (_("How long"), {"fields": ("expiry", "expires_at")}),
+]
 STORY = ("status_badge", "created_at", "created_by", "revoked_at")
 
 
-class TokenSecretInline(admin.TabularInline):  # type: ignore[type-arg]  # no subscript at run time
-    """The secrets of a token, newest first: all that is known of them but their digest."""
+class UserSelect(AutocompleteSelect):
+    """Django's, with a name for those who hear it."""
 
-    model = TokenSecret
-    extra = 0
-    can_delete = False
-    fields = ("prefix", "created_at", "valid_until", "last_used_at", "last_used_ip")
-    readonly_fields = fields
+    @property
+    def media(self) -> Any:
+        """Its own, and what names it once that has run."""
+        return super().media + forms.Media(
+            js=["admin/js/autocomplete.js", "mcp_app/user_select.js"]
+        )
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Rotating adds one."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A secret is replaced, not changed."""
-        return False
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever may see the token sees them."""
-        return True
-
-    @admin.display(description=_("prefix"))
-    def prefix(self, secret: TokenSecret) -> Any:
-        """Its public part."""
-        return prefix(secret.lookup)
+    def build_attrs(self, base_attrs: Any, extra_attrs: Any = None) -> dict[str, Any]:
+        """What it shows while nobody is chosen is read as its name, too."""
+        attrs: dict[str, Any] = super().build_attrs(base_attrs, extra_attrs)
+        named = {"data-placeholder": gettext("Find a user"), "data-name": gettext("User")}
+        return attrs | named
 
 
 def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
-    return forms.ModelForm if token.revoked_at else TokenForm
+    return forms.ModelForm if token.is_over else TokenForm
 
 
 @admin.register(Token)
-class TokenAdmin(TokenPages):
+class TokenAdmin(TokenBulk):
     """Issue, look at, rename, narrow, rotate and revoke tokens."""
 
     list_display = (
@@ -94,33 +95,28 @@ class TokenAdmin(TokenPages):
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> Any:
-        """Another form to issue than to change; of a revoked token only the note is left."""
+        """Another form to issue than to change; of a token that is over only the note is left."""
         kwargs["form"] = NewTokenForm if obj is None else _form_of(obj)
         return super().get_form(request, obj, change=change, **kwargs)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """What is asked for, or what is known."""
         if obj is None:
-            asked = ("user", "name", *NARROWING, "expiry", "expires_at", "note", "lookup")
-            return [(None, {"fields": asked})]
+            return ASKED
         narrowing = NARROWING if self._changes(request, obj) else NARROWED
         known = ("name", "user", *narrowing, "expires_at", "note")
-        return [(None, {"fields": known}), (_("History"), {"fields": STORY})]
+        return [(None, {"fields": known}), (_("State"), {"fields": STORY})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """A token never changes hands, and a revoked one does nothing any more."""
+        """A token never changes hands, and one that is over does nothing any more."""
         if obj is None:
             return ()
-        dead = ("name", "expires_at") if obj.revoked_at else ()
+        dead = ("name", "expires_at") if obj.is_over else ()
         return ("user", *dead, *(() if self._changes(request, obj) else NARROWED), *STORY)
 
     def _changes(self, request: HttpRequest, token: Token) -> bool:
         """Whether the person may change what the token may do."""
-        return token.revoked_at is None and self.has_change_permission(request, token)
-
-    def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
-        """A token that is not issued yet has no secrets."""
-        return [TokenSecretInline] if obj else []
+        return not token.is_over and self.has_change_permission(request, token)
 
     def get_autocomplete_fields(self, request: HttpRequest) -> Any:
         """Find the user by typing, where this admin has users and the person may see them."""
@@ -135,18 +131,28 @@ class TokenAdmin(TokenPages):
         if hasattr(get_user_model(), "is_superuser") and not request.user.is_superuser:
             users = users.filter(is_superuser=False)
         kwargs["queryset"] = users
-        if not self.get_autocomplete_fields(request):
+        if self.get_autocomplete_fields(request):
+            kwargs["widget"] = UserSelect(db_field, self.admin_site)
+        else:
             kwargs["to_field_name"] = get_user_model().USERNAME_FIELD
             kwargs["widget"] = forms.TextInput
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        """Without ways to change users from here."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if isinstance(widget := getattr(field, "widget", None), RelatedFieldWidgetWrapper):
+            assert field is not None
+            field.widget = widget.widget
+        return field
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Issue a token once: the same form sent again is told so, and makes no second one."""
-        only_save = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        context = {"title": _("Issue a token"), **(extra_context or {})}
         try:
-            return super().add_view(request, form_url, {**only_save, **(extra_context or {})})
+            return super().add_view(request, form_url, context)
         except AlreadyIssued as issued:
             return self.already_shown(request, str(issued))
 
@@ -160,7 +166,19 @@ class TokenAdmin(TokenPages):
 
     def response_add(self, request: Any, obj: Token, post_url_continue: Any = None) -> HttpResponse:
         """Answer with the page that shows the secret: a redirect would have to carry it."""
-        return self.shown_once(request, [(obj, request.mcp_app_secret)])
+        return self.shown_once(request, [Shown(obj, request.mcp_app_secret)])
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """With who uses it and what was done to it."""
+        token = context.get("original")
+        context |= {"show_save_and_add_another": False, "show_save_and_continue": False}
+        if token is not None:
+            found = uses(token, timezone.now())
+            none_works = all(use.ended_at for use in found)
+            context |= {"uses": found, "none_works": none_works, "history": history(token)}
+        return super().render_change_form(request, context, *args, **kwargs)
 
     @admin.display(description=_("name and user"), ordering="name")
     def named(self, token: Token) -> Any:

@@ -32,6 +32,11 @@ def local(at: datetime) -> datetime:
     return at if timezone.is_naive(at) else timezone.localtime(at)
 
 
+def to_the_minute(at: datetime) -> str:
+    """A moment as texts have it, on the clocks of the current time zone."""
+    return f"{local(at):%Y-%m-%d %H:%M}"
+
+
 def stored(at: datetime) -> datetime:
     """A moment as the columns have it: aware, or naive without `USE_TZ`."""
     if django_settings.USE_TZ:

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django.views.decorators.debug import sensitive_variables
@@ -38,8 +39,9 @@ class BearerRefused(AuthenticationFailed):
 class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer mcp_…` (`2026-07-28 basic/authorization` Token Usage, RFC 6750).
 
-    With `MCP_APP["ALLOW_QUERY_TOKEN"]`, which that specification forbids, also `?token=mcp_…`.
-    A header that holds no token of ours, such as a JWT, is left to the classes after this one.
+    With `MCP_APP["TOKEN_HEADER"]` also the bare token in that header, and with
+    `MCP_APP["ALLOW_QUERY_TOKEN"]`, which that specification forbids, `?token=mcp_…`. What is no
+    token of ours, such as a JWT, is left to the classes after this one.
     """
 
     @sensitive_variables("sent", "text")
@@ -54,7 +56,7 @@ class TokenAuthentication(BaseAuthentication):
         if not sent:
             return None
         if len(sent) > 1:
-            raise ParseError("Send one token, in the Authorization header or in the address.")
+            raise ParseError("Send one token, in one header or in the address.")
         text = sent[0]
         if not (text.startswith(PREFIX) or _in_address(request)):
             return None
@@ -75,7 +77,14 @@ class TokenAuthentication(BaseAuthentication):
 def _sent(request: Any) -> list[str]:
     """The text of each token that was sent, ours or another's."""
     bearer = _bearer(request)
-    return [*([] if bearer is None else [bearer]), *_in_address(request)]
+    found = [bearer, in_own_header(request.META)]
+    return [*(text for text in found if text is not None), *_in_address(request)]
+
+
+def in_own_header(meta: Mapping[str, Any]) -> str | None:
+    """What stands in the header that the product named for tokens; None where nothing does."""
+    key = "HTTP_" + settings.TOKEN_HEADER.upper().replace("-", "_")
+    return (meta.get(key, "").strip() or None) if settings.TOKEN_HEADER else None
 
 
 def _in_address(request: Any) -> list[str]:

@@ -199,6 +199,17 @@ def revoke(token: Token, *, by: Any = None, now: datetime | None = None) -> bool
     return changed
 
 
+def end_secret(token: Token, lookup: str, *, by: Any = None, now: datetime | None = None) -> bool:
+    """End one secret with the next request; the token keeps its others. False if it had ended."""
+    now = now or timezone.now()
+    with transaction.atomic(using=_database()):
+        secrets = TokenSecret.objects.using(_database()).filter(token=token.pk, lookup=lookup)
+        changed = bool(_end(secrets, now))
+        if changed:
+            _announce(signals.token_secret_ended, token=token, lookup=lookup, by=by)
+    return changed
+
+
 def newest_secret_id(token: Token) -> int | None:
     """The id of the secret that a rotation would end, or None for a token that has none."""
     secrets = TokenSecret.objects.using(_database()).filter(token=token.pk)
@@ -260,10 +271,10 @@ def _retire(token: Token, newest: int | None, now: datetime, deadline: datetime)
     return deadline
 
 
-def _end(secrets: QuerySet[TokenSecret], at: datetime) -> None:
-    """Let them end at `at`, unless they end sooner."""
+def _end(secrets: QuerySet[TokenSecret], at: datetime) -> int:
+    """Let them end at `at`, unless they end sooner. How many now end then."""
     later = Q(valid_until__isnull=True) | Q(valid_until__gt=at)
-    secrets.filter(later).update(valid_until=at)
+    return secrets.filter(later).update(valid_until=at)
 
 
 def _add(token: Token, new: NewSecret, now: datetime) -> None:

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from django.db import DatabaseError, router, transaction
-from django.db.models import Q
+from django.db import Error, connections, router, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
@@ -110,9 +110,21 @@ def _note_use(secret: TokenSecret, now: datetime, address: str | None) -> None:
     try:
         # A savepoint where the caller has a transaction, so that a refusal does not break it.
         with transaction.atomic(using=database):
-            rows.update(last_used_at=now, last_used_ip=_ip(address))
-    except DatabaseError:
+            if _is_free(rows):
+                rows.update(last_used_at=now, last_used_ip=_ip(address))
+    # Not DatabaseError alone: with some drivers a closed connection is an InterfaceError.
+    except Error:
         logger.warning("Secret %s: last use not written.", secret, exc_info=True)
+
+
+def _is_free(rows: "QuerySet[TokenSecret]") -> bool:
+    """Whether the row can be written without waiting for who holds it, where that can be asked.
+
+    Who holds it notes a use as well, or rotates the token and may take long.
+    """
+    if not connections[rows.db].features.has_select_for_update_skip_locked:
+        return True
+    return bool(rows.select_for_update(skip_locked=True).order_by().values_list("pk"))
 
 
 def _ip(address: str | None) -> str | None:

@@ -120,6 +120,8 @@ async def arun(call: Call, services: Services) -> Ran:
                 call.inbound.cancellation.interrupt(clock)
                 return Ran(await _result_of(call))
     except TimeoutError as error:
+        if call.inbound.cancellation.stopped_by:
+            return Ran(error=Cancelled())
         overdue = call.inbound.cancellation.overdue
         return Ran(error=TimeLimitReached() if overdue else error)
     except asyncio.CancelledError as error:
@@ -245,8 +247,7 @@ def _told(call: Call, error: BaseException, services: Services) -> dict[str, Any
     if isinstance(error, NotConfirmed):
         return _denied(call, str(error), error.fallback)
     if isinstance(error, Cancelled):
-        record.outcome = Outcome.CANCELLED
-        return call.manner.fail(call, "The call was cancelled.", error)
+        return _cancelled(call, error)
     if isinstance(error, InputRequired):
         record.outcome, record.error_class = Outcome.ASKED, ""
         return call.inbound.inputs.sealed(error)
@@ -262,6 +263,15 @@ def _told(call: Call, error: BaseException, services: Services) -> dict[str, Any
         record.outcome, record.error_text = Outcome.ERROR, text
         return call.manner.fail(call, text, error)
     return _unexpected(call, error)
+
+
+def _cancelled(call: Call, error: Cancelled) -> dict[str, Any]:
+    record, stopped_by = call.inbound.record, call.inbound.cancellation.stopped_by
+    record.outcome = Outcome.CANCELLED
+    if not stopped_by:
+        return call.manner.fail(call, "The call was cancelled.", error)
+    record.error_text = f"stopped by {stopped_by}"
+    return call.manner.fail(call, f"An administrator stopped the {call.manner.noun}.", error)
 
 
 def _spoken(error: BaseException, services: Services) -> str | None:

@@ -112,18 +112,26 @@ class Silence:
 class Cancellation:
     """A flag that the transport raises and the tool's thread reads."""
 
-    __slots__ = ("_clock", "_event", "_loop", "deadline")
+    __slots__ = ("_clock", "_event", "_loop", "deadline", "stopped_by")
 
     def __init__(self) -> None:
         self._event = threading.Event()
         self.deadline: float | None = None
         """On the monotonic clock, in seconds."""
+        self.stopped_by = ""
+        """Who stopped the call in its caller's stead; the caller then waits for an answer."""
         self._clock: asyncio.Timeout | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def cancel(self) -> None:
         """Ask the call to stop."""
         self._event.set()
+
+    def stop(self, by: str) -> None:
+        """Ask the call to stop, and interrupt an async tool; `by` is not the caller."""
+        self.stopped_by = by
+        self._event.set()
+        self._reschedule(0.0)
 
     @property
     def requested(self) -> bool:
@@ -138,6 +146,8 @@ class Cancellation:
     def interrupt(self, clock: asyncio.Timeout) -> None:
         """Keep what interrupts an async tool; on the tool's loop."""
         self._clock, self._loop = clock, asyncio.get_running_loop()
+        if self.stopped_by:
+            self._set_clock(0.0)
 
     @contextmanager
     def paused(self) -> Iterator[None]:

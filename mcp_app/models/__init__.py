@@ -1,5 +1,6 @@
 """The rows of mcp_app: tokens and secrets, call events and seals, handshake sessions, switches."""
 
+from mcp_app.models.catalogue import Catalogue
 from mcp_app.models.events import CallDecision, CallEvent, CallOutcome
 from mcp_app.models.seals import Seal
 from mcp_app.models.sessions import Session
@@ -11,6 +12,7 @@ __all__ = [
     "CallDecision",
     "CallEvent",
     "CallOutcome",
+    "Catalogue",
     "Seal",
     "Session",
     "SpentState",

@@ -1,9 +1,9 @@
 """Call events as rows: who asked for what, and what came of it. `audit` writes them."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings as django_settings
-from django.db import models, router
+from django.db import models, router, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -36,10 +36,38 @@ class CallOutcome(models.TextChoices):
     FAILED = "failed", _("Failed")
 
 
+class Elsewhere(models.QuerySet["CallEvent"]):
+    """Events of something that another database has: changed once it is deleted there for good.
+
+    Where that fails the deletion stands, and the log says so: a key that leads nowhere harms none.
+    """
+
+    deleted_in: str | None = None
+
+    def _clone(self) -> Self:
+        clone: Self = super()._clone()  # type: ignore[misc]  # what `|` copies a queryset with
+        clone.deleted_in = self.deleted_in
+        return clone
+
+    def update(self, **values: Any) -> int:
+        """Change them after the commit; how many is not known yet."""
+        update = super().update
+
+        # Not a partial: Django names what failed by an attribute that partials lack.
+        def forgotten() -> None:
+            update(**values)
+
+        transaction.on_commit(forgotten, using=self.deleted_in, robust=True)
+        return 0
+
+
 def forget(collector: Any, field: Any, rows: Any, using: str) -> None:
     """`SET_NULL` where the events are, which may be another database than the users'."""
     events = settings.AUDIT_DATABASE or router.db_for_write(field.model)
-    models.SET_NULL(collector, field, rows.using(events), using)
+    if events != using:
+        rows = Elsewhere(rows.model, query=rows.query, using=events)
+        rows.deleted_in = using
+    models.SET_NULL(collector, field, rows, using)
 
 
 forget.lazy_sub_objs = True  # type: ignore[attr-defined]  # as SET_NULL: nothing is read first

@@ -10,7 +10,9 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer, servers
+from mcp_app.catalog.resources import ResourceTemplate
 
 
 class SwitchKind(models.TextChoices):
@@ -115,6 +117,12 @@ class Switch(models.Model):
             wrong["until"] = ValidationError(_("That is past already."))
         if wrong:
             raise ValidationError(wrong)
+
+
+def noun_of(declaration: Declaration) -> str:
+    """What a switch calls it: a template is switched as the resources that it makes."""
+    is_template = isinstance(declaration, ResourceTemplate)
+    return SwitchNoun.RESOURCE.value if is_template else declaration.noun
 
 
 def declared(server: MCPServer) -> dict[str, list[str]]:

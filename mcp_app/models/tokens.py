@@ -158,6 +158,11 @@ class Token(models.Model):
         oldest = None if longest is None else self.created_at + longest
         return min((end for end in (self.expires_at, oldest) if end is not None), default=None)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it is revoked or expired: no call is admitted with it any more."""
+        return self.status() in (TokenStatus.REVOKED, TokenStatus.EXPIRED)
+
     def status(self, now: datetime | None = None) -> TokenStatus:
         """The token's `TokenStatus` at `now`; it expires at the very instant `ends_at`."""
         now, ends_at = now or timezone.now(), self.ends_at

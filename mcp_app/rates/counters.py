@@ -15,7 +15,7 @@ from django.core.cache import caches
 from django.core.cache.backends.locmem import LocMemCache
 
 from mcp_app.conf import settings
-from mcp_app.rates.window import Rate, admits, wait
+from mcp_app.rates.window import Count, Rate, admits, wait
 
 _SCRIPT: Final = """
 local now = redis.call('TIME')
@@ -56,6 +56,30 @@ def take(key: str, rate: Rate) -> float:
 def give_back(key: str, rate: Rate) -> None:
     """Take back one that was counted just now, and did not happen after all."""
     _counter()(key, rate, True)
+
+
+def look(key: str, rate: Rate) -> Count:
+    """What is counted under `key` now; nothing is counted by that.
+
+    Raises:
+        Exception: whatever the cache raises when it is away.
+    """
+    cache: Any = caches[settings.THROTTLE_CACHE]
+    redis = _redis_client(cache)
+    if redis is not None:
+        return _seen_on_redis(redis, cache.make_key(f"{_PREFIX}{key}"), rate)
+    now = time.time()
+    current, previous = (cache.get(name, 0) for name in _names(key, rate, now))
+    return Count(current, previous, now % rate.seconds)
+
+
+def _seen_on_redis(redis: Any, name: str, rate: Rate) -> Count:
+    seconds, microseconds = redis.time()
+    now = seconds + microseconds / 1_000_000
+    window, current, previous = (int(held or 0) for held in redis.hmget(name, "w", "c", "p"))
+    gone = int(now // rate.seconds) - window
+    counts = {0: (current, previous), 1: (0, current)}.get(gone, (0, 0))
+    return Count(*counts, now % rate.seconds)
 
 
 def _counter() -> Callable[[str, Rate, bool], float]:

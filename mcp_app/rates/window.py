@@ -5,6 +5,7 @@ admitted if and only if c + (1 - f)·p < limit. What is refused does not count.
 """
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 _BEYOND: Final = 0.001
@@ -25,6 +26,23 @@ class Rate:
         """From "100/min", as DRF reads it: per second, minute, hour or day."""
         limit, period = text.split("/")
         return cls(int(limit), _SECONDS[period[0]])
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What was admitted in this window and in the last one, `elapsed` seconds into this one."""
+
+    current: int
+    previous: int
+    elapsed: float
+
+    def used(self, rate: Rate) -> int:
+        """How much of the limit is taken, in whole calls."""
+        return ceil(self.current + (1 - self.elapsed / rate.seconds) * self.previous)
+
+    def wait(self, rate: Rate) -> float:
+        """Seconds until one more fits."""
+        return wait(rate, self.current, self.previous, self.elapsed)
 
 
 def admits(rate: Rate, current: int, previous: int, elapsed: float) -> bool:

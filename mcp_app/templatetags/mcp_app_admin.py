@@ -33,12 +33,45 @@ def mcp_app_calls(context: Mapping[str, Any], of: Any) -> str:
     return calls_url(context["request"], of) if of else ""
 
 
+@register.simple_tag(takes_context=True)
+def mcp_app_page(context: Mapping[str, Any], slug: str, **query: str) -> str:
+    """The address of a page of the catalogue's, for those who may open it."""
+    from mcp_app.admin.links import page_url
+    from mcp_app.models import Catalogue
+
+    return page_url(context["request"], Catalogue, slug, query)
+
+
+@register.filter
+def passed(gate: bool | None) -> Any:
+    """Whether a gate lets a call through, with a coloured mark."""
+    from mcp_app.admin.display import passed as badge
+
+    return badge(gate)
+
+
+@register.filter
+def codes(names: Sequence[str]) -> Any:
+    """Names, each as code."""
+    from mcp_app.admin.display import codes as shown
+
+    return shown(list(names))
+
+
 @register.filter
 def moment(at: Any) -> Any:
     """A date and a time as the lists show them."""
     from mcp_app.admin.display import moment as cell
 
     return cell(at)
+
+
+@register.filter
+def minute(at: Any) -> Any:
+    """A date and a time to the minute."""
+    from mcp_app.admin.display import moment as cell
+
+    return cell(at, seconds=False)
 
 
 @register.filter

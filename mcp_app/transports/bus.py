@@ -113,6 +113,14 @@ class EventBus:
             await asyncio.wait({asyncio.wrap_future(relay.joined)}, timeout=_PATIENCE)
             relay.let_in()
 
+    def wait_to_hear(self) -> None:
+        """`hear` for code that is on no event loop."""
+        self.listen()
+        relay = self._relay
+        if relay is not None and not relay.joined.done():
+            wait({relay.joined}, _PATIENCE)
+            relay.let_in()
+
     def _forget_relay(self) -> None:
         """A forked child has none of its parent's threads."""
         self._relay = None

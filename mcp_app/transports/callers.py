@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from mcp_app.access.view import MessageParser
 from mcp_app.auth import guesses
-from mcp_app.auth.authentication import TokenAuthentication
+from mcp_app.auth.authentication import TokenAuthentication, in_own_header
 from mcp_app.auth.presented import attach
 from mcp_app.auth.tokens import NOTHING_TAKEN, narrowing
 from mcp_app.conf import settings
@@ -56,7 +56,8 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
         if pair is not None:
             return _recognised(authenticator, pair, address, record)
     challenge = _challenge(authenticators, request)
-    if incoming.headers.get("authorization", "").strip():
+    sent = incoming.headers.get("authorization", "").strip()
+    if sent or in_own_header(request.META):
         raise _bad(_NOT_TAKEN, "no class takes it", challenge, record)
     if not settings.ALLOW_ANONYMOUS:
         wanted = "Authentication is required: send a bearer token."
@@ -84,7 +85,7 @@ class _Heading:
 
 def _request_for(incoming: Incoming) -> Any:
     """DRF's request; where our own class alone is asked, none needs to be made."""
-    if settings.authentication_classes == _OURS:
+    if settings.authentication_classes == _OURS and not settings.TOKEN_HEADER:
         request: Any = _Heading(incoming)
     else:
         request = Request(incoming.request, parsers=[MessageParser()])

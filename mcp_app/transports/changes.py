@@ -4,8 +4,6 @@ Users, permissions, groups, tokens, declarations: what Django's signals tell of.
 changes in rows is seen by streams at their next keep-alive.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -45,7 +43,7 @@ def connect() -> None:
     post_delete.connect(_user_gone, sender=user, dispatch_uid="mcp_app.user_gone")
     post_save.connect(_token_saved, sender=Token, dispatch_uid="mcp_app.token")
     post_delete.connect(_token_saved, sender=Token, dispatch_uid="mcp_app.token_gone")
-    for ended in (signals.token_revoked, signals.token_rotated):
+    for ended in (signals.token_revoked, signals.token_rotated, signals.token_secret_ended):
         ended.connect(_token_ended, sender=Token, dispatch_uid="mcp_app.token_ended")
     for field in ("user_permissions", "groups"):
         relation = getattr(user, field, None)
@@ -60,7 +58,10 @@ def connect() -> None:
 
 
 def _tell(topic: str, using: str, **message: str) -> None:
-    send: Callable[[], None] = partial(bus.publish, topic, message)
+    def send() -> None:
+        bus.publish(topic, message)
+
+    # Not a partial: Django names what failed by an attribute that partials lack.
     transaction.on_commit(send, using=using, robust=True)
 
 

@@ -34,6 +34,7 @@ from mcp_app.transports.postbox import hear_cancellation
 from mcp_app.transports.reception import Refused
 from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
 from mcp_app.transports.session_requests import SessionRequest
+from mcp_app.transports.stopping import stoppable
 from mcp_app.transports.watch import watch
 from mcp_app.work.crews import Ahead
 from mcp_app.work.lanes import READ, WRITE, Lane, beside_sync_code
@@ -211,7 +212,12 @@ class Conversation:
         assert isinstance(reply, Reply), "a hop whose answer the loop gave is not awaited"
         self._hear_no_more(inbound)
         await _committed(conclude(inbound.record, inbound.request.method))
-        return None if inbound.record.outcome == Outcome.CANCELLED else reply
+        return None if self._is_given_up(inbound) else reply
+
+    def _is_given_up(self, inbound: Inbound) -> bool:
+        """Whether the client itself has cancelled the request, and waits for nothing."""
+        cancelled = inbound.record.outcome == Outcome.CANCELLED
+        return cancelled and not inbound.cancellation.stopped_by
 
     def _hear_no_more(self, inbound: Inbound) -> None:
         heard = self._cancellations.pop(id(inbound), None)
@@ -241,6 +247,10 @@ class Conversation:
         writes = call.runs and not call.target.read_only
         if not may_run(await _committed(begin(call.inbound, writes=writes))):
             return self._dispatcher.withhold(call.inbound)
+        with stoppable(call.inbound, in_log=writes):
+            return await self._ran(call)
+
+    async def _ran(self, call: Call) -> Reply | None:
         if call.target.is_async:
             return await self._settled(call, await self._run_async(call))
         lane = READ if call.target.read_only else WRITE

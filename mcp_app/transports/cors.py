@@ -60,10 +60,11 @@ def readable(answer: Answer, incoming: Incoming) -> Answer:
 
 
 def _allowed_headers(server: MCPServer) -> Iterable[str]:
-    """Ours, and those that the tools' schemas ask a client to mirror arguments in."""
+    """Ours, the product's own, and those that schemas ask a client to mirror arguments in."""
     mirrored = {
         f"mcp-param-{name.lower()}"
         for tool in server.tools.values()
         for name in tool.arguments.headers.values()
     }
-    return (*_REQUEST_HEADERS, *sorted(mirrored))
+    own = [settings.TOKEN_HEADER.lower()] if settings.TOKEN_HEADER else []
+    return (*_REQUEST_HEADERS, *own, *sorted(mirrored))

@@ -34,6 +34,7 @@ from mcp_app.transports.postbox import session_topic
 from mcp_app.transports.reception import Refused
 from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
 from mcp_app.transports.session_requests import SessionRequest
+from mcp_app.transports.stopping import stoppable
 from mcp_app.work import promises, transactions
 
 NOT_FOUND: Final = HttpReply(404)
@@ -117,10 +118,11 @@ class Endpoint:
         writes = not call.target.read_only and call.runs
         if not may_run(_wait(begin(call.inbound, writes=writes))):
             return self.dispatcher.withhold(call.inbound)
-        if call.target.is_async:
-            ran = async_to_sync(self.dispatcher.arun)(call)
-        else:
-            ran = self.dispatcher.run(call)
+        with stoppable(call.inbound, in_log=writes):
+            if call.target.is_async:
+                ran = async_to_sync(self.dispatcher.arun)(call)
+            else:
+                ran = self.dispatcher.run(call)
         return self.dispatcher.finish(call, ran)
 
 

@@ -15,7 +15,7 @@ from django.http.request import UnreadablePostError
 
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
-from mcp_app.protocol.errors import LengthRequired, ParseError, ProtocolError
+from mcp_app.protocol.errors import InvalidRequest, LengthRequired, ParseError, ProtocolError
 from mcp_app.transports import cors, gates
 from mcp_app.transports.endpoint import Endpoint, endpoint_for, turn_away
 from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
@@ -70,6 +70,13 @@ class EndpointView:
             chunks = _without_thread(stream.chunks)
             return StreamingHttpResponse(chunks, headers=stream.all_headers())
         return _response(answer, incoming)
+
+    def refuse(self, request: HttpRequest) -> HttpResponse:
+        """Answer a request that the host has refused already: a gate's words, or that it is bad."""
+        endpoint, incoming = self._open(request, streams=on_event_loop())
+        reply = endpoint.gate(incoming)
+        unreadable = InvalidRequest("The request could not be read.")
+        return _response(reply or turn_away(incoming, unreadable), incoming)
 
     def _open(self, request: HttpRequest, *, streams: bool) -> tuple[Endpoint, Incoming]:
         headers = {name.lower(): value for name, value in request.headers.items()}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -9,6 +10,7 @@ from django.test import Client
 
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.tokens import issue
+from mcp_app.catalog import registry
 from mcp_app.models import Token
 
 
@@ -18,6 +20,12 @@ def plain_static_files(settings: Any) -> None:
     settings.STORAGES = settings.STORAGES | {
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     }
+
+
+@pytest.fixture(autouse=True)
+def declared_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the pages name what the example declares, and none of the servers of other tests."""
+    monkeypatch.setattr(registry, "_servers", WeakSet({registry.default_server}))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from django.urls import path
 from django.utils import timezone
 from django.utils.html import escape
 
+from mcp_app.auth.hashing import Secret
 from mcp_app.auth.verification import verify
 from mcp_app.models import Token, TokenSecret
 from tests.admin.pages import hidden, secrets_on, traces, url
@@ -158,7 +159,7 @@ def test_without_a_mounted_endpoint_a_hint_stands_for_the_snippets(
         ({"scopes": ["rooms:burn"]}, "rooms:burn is not one of the available choices"),
         ({"expiry": "custom"}, "Give the date"),
         (
-            {"expiry": "custom", "expires_at_0": "2001-01-01", "expires_at_1": "00:00"},
+            {"expiry": "custom", "expires_at": "2001-01-01T00:00"},
             "The expiry is in the past",
         ),
         ({"expiry": "12345"}, "12345 is not one of the available choices"),
@@ -173,6 +174,36 @@ def test_a_wrong_form_issues_nothing(
     assert sentence in response.content.decode()
     assert secrets_on(response) == []
     assert not Token.objects.exists()
+
+
+def test_a_chosen_date_is_when_it_ends(boss_client: Client, ana: Any) -> None:
+    data = form(boss_client, ana, expiry="custom", expires_at="2126-12-24T18:00:05")
+    assert secrets_on(boss_client.post(url("add"), data))
+    token = Token.objects.get()
+    assert token.expires_at == datetime(2126, 12, 24, 18, 0, 5, tzinfo=UTC)
+
+
+def test_to_save_a_token_as_it_is_shown_changes_nothing(
+    boss_client: Client, issued: tuple[Token, Secret]
+) -> None:
+    ends = timezone.now() + timedelta(days=30)
+    Token.objects.update(expires_at=ends)
+    token = Token.objects.get()
+    page = boss_client.get(url("change", token.pk))
+    [shown] = re.findall(r'name="expires_at" value="([^"]+)"', page.content.decode())
+    data = {
+        "name": token.name,
+        "scopes": token.scopes,
+        "tools_limit": "any",
+        "expires_at": shown,
+        "note": "",
+        "secrets-TOTAL_FORMS": "0",
+        "secrets-INITIAL_FORMS": "0",
+    }
+    assert boss_client.post(url("change", token.pk), data).status_code == 302
+    token.refresh_from_db()
+    assert abs(token.expires_at - ends) < timedelta(seconds=1)
+    assert LogEntry.objects.get().get_change_message() == "No fields changed."
 
 
 def test_no_token_is_offered_for_an_inactive_user(boss_client: Client, ana: Any) -> None:

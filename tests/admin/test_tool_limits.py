@@ -11,6 +11,7 @@ from django.utils.html import strip_tags
 
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.tokens import issue, narrowing, revoke
+from mcp_app.catalog.registry import default_server
 from mcp_app.models import Token
 from tests.admin.pages import hidden, secrets_on, url
 
@@ -19,39 +20,40 @@ def text_of(page: Any) -> str:
     return unescape(strip_tags(page.content.decode()))
 
 
-def new(client: Client, user: Any, **tools: str) -> dict[str, Any]:
+def new(client: Client, user: Any, **tools: Any) -> dict[str, Any]:
     lookup = hidden(client.get(url("add")), "lookup")
     return {"user": user.pk, "name": "laptop", "expiry": "30", "lookup": lookup, **tools}
 
 
-def changed(token: Token, **tools: str) -> dict[str, Any]:
+def changed(token: Token, **tools: Any) -> dict[str, Any]:
     secrets = {"secrets-TOTAL_FORMS": "0", "secrets-INITIAL_FORMS": "0"}
     return {"name": token.name, "note": "", **secrets, **tools}
 
 
-def shown(page: Any) -> dict[str, str]:
+def ticked(page: Any) -> list[str]:
+    return re.findall(r'name="tools_names" value="(\w+)"[^>]* checked', page.content.decode())
+
+
+def shown(page: Any) -> dict[str, Any]:
     """What a browser would send of the two controls as they stand."""
-    html = page.content.decode()
-    [chosen] = re.findall(r'name="tools_limit" value="(\w+)"[^>]* checked', html)
-    [names] = re.findall(r'<textarea name="tools_names"[^>]*>([^<]*)</textarea>', html)
-    return {"tools_limit": chosen, "tools_names": names}
+    [chosen] = re.findall(r'name="tools_limit" value="(\w+)"[^>]* checked', page.content.decode())
+    return {"tools_limit": chosen, "tools_names": ticked(page)}
 
 
 @pytest.mark.parametrize(
     ("tools", "stored"),
     [
         ({"tools_limit": "any"}, None),
-        ({"tools_limit": "any", "tools_names": " \n"}, None),
-        ({"tools_limit": "only", "tools_names": ""}, []),
+        ({"tools_limit": "any", "tools_names": []}, None),
         ({"tools_limit": "only"}, []),
         (
-            {"tools_limit": "only", "tools_names": "list_rooms\r\n\r\n announce "},
+            {"tools_limit": "only", "tools_names": ["list_rooms", "announce"]},
             ["announce", "list_rooms"],
         ),
     ],
 )
 def test_the_choice_is_what_the_token_may_call(
-    tools: dict[str, str], stored: list[str] | None, boss_client: Client, ana: Any
+    tools: dict[str, Any], stored: list[str] | None, boss_client: Client, ana: Any
 ) -> None:
     assert secrets_on(boss_client.post(url("add"), new(boss_client, ana, **tools)))
     token = Token.objects.get()
@@ -70,8 +72,11 @@ def test_the_choice_is_what_the_token_may_call(
         ({}, "This field is required"),
         ({"tools_names": "list_rooms"}, "This field is required"),
         ({"tools_limit": "all"}, "all is not one of the available choices"),
-        ({"tools_limit": "any", "tools_names": "list_rooms"}, "Tools are listed, but any tool"),
-        ({"tools_limit": "only", "tools_names": "list_roms"}, "no tool list_roms (or list_rooms?)"),
+        ({"tools_limit": "any", "tools_names": "list_rooms"}, "Tools are ticked, but any tool"),
+        (
+            {"tools_limit": "only", "tools_names": "list_roms"},
+            "list_roms is not one of the available",
+        ),
     ],
 )
 def test_what_is_not_clear_issues_and_changes_nothing(
@@ -89,8 +94,9 @@ def test_what_is_not_clear_issues_and_changes_nothing(
         answer = boss_client.post(page, data)
         assert answer.status_code == 200
         assert sentence in text_of(answer)
-        # What was typed is there to be mended.
-        assert tools.get("tools_names", "") in text_of(answer)
+        # What was ticked is there to be mended.
+        known = {"list_rooms"} & {tools.get("tools_names", "")}
+        assert set(ticked(answer)) == known
     assert list(Token.objects.values_list("pk", "tools")) == [(token.pk, None)]
 
 
@@ -135,3 +141,24 @@ def test_the_list_tells_none_from_any(boss_client: Client, ana: Any) -> None:
         issue(user=ana, name="laptop", tools=tools)
         page = boss_client.get(url("changelist")).content.decode()
         assert ("no tools" in page) is (tools == [])
+
+
+def test_each_tool_is_offered_once_with_what_it_is_for(boss_client: Client) -> None:
+    page = boss_client.get(url("add"))
+    names = re.findall(r'name="tools_names" value="(\w+)"', page.content.decode())
+    assert names == sorted(default_server.tools)
+    assert "Close a room for good" in text_of(page)
+
+
+def test_a_tool_that_there_is_no_more_is_shown_and_taken_away(
+    boss_client: Client, issued: tuple[Token, Secret]
+) -> None:
+    token, _ = issued
+    Token.objects.filter(pk=token.pk).update(tools=["list_rooms", "gone_tool"])
+    page = boss_client.get(url("change", token.pk))
+    assert sorted(ticked(page)) == ["gone_tool", "list_rooms"]
+    assert "no longer declared: it allows nothing" in text_of(page)
+    kept = {"tools_limit": "only", "tools_names": ["list_rooms"]}
+    assert boss_client.post(url("change", token.pk), changed(token, **kept)).status_code == 302
+    token.refresh_from_db()
+    assert token.tools == ["list_rooms"]

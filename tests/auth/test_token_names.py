@@ -166,14 +166,13 @@ def test_pages_say_what_is_gone_and_keep_it(vanished: Token, django_user_model: 
     assert listed.count("(no longer there)") == 2
     address = f"/admin/mcp_app/token/{vanished.pk}/change/"
     page = client.get(address).content.decode()
-    assert "no longer declared: it allows nothing" in page
-    assert "There are no such tools any more: was_once." in page
+    assert page.count("no longer declared: it allows nothing") == 2
     secrets = {"secrets-TOTAL_FORMS": "0", "secrets-INITIAL_FORMS": "0"}
     sent = {
         "name": "renamed",
         "scopes": ["old", "rooms:write"],
         "tools_limit": "only",
-        "tools_names": "announce\nwas_once",
+        "tools_names": ["announce", "was_once"],
         **secrets,
     }
     assert client.post(address, sent).status_code == 302

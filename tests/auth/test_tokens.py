@@ -16,6 +16,7 @@ from mcp_app.auth.tokens import (
     RotationRefusal,
     TokenRotationRefused,
     effective_scopes,
+    end_secret,
     issue,
     newest_secret_id,
     revoke,
@@ -312,24 +313,29 @@ def test_each_act_is_announced_after_the_commit_without_a_secret(
 
         return receiver
 
-    receivers = {name: listen(name) for name in ("token_issued", "token_rotated", "token_revoked")}
+    names = ["token_issued", "token_rotated", "token_secret_ended", "token_revoked"]
+    receivers = {name: listen(name) for name in names}
     for name, receiver in receivers.items():
         getattr(signals, name).connect(receiver)
     try:
         with django_capture_on_commit_callbacks(execute=True):
             token, _ = issue(user=ana, name="laptop", created_by=ana, now=now)
             rotate(token, grace=MINUTE, by=ana, now=now)
+            old = token.secrets.order_by("id")[0].lookup
+            assert end_secret(token, old, by=ana, now=now)
+            assert not end_secret(token, old, by=ana, now=now)
             revoke(token, by=ana, now=now)
             revoke(token, by=ana, now=now)
             assert not heard
     finally:
         for name, receiver in receivers.items():
             getattr(signals, name).disconnect(receiver)
-    assert [name for name, _ in heard] == ["token_issued", "token_rotated", "token_revoked"]
+    assert [name for name, _ in heard] == names
     for _, arguments in heard:
         assert (arguments["sender"], arguments["token"], arguments["by"]) == (Token, token, ana)
-        assert set(arguments) <= {"sender", "token", "by", "valid_until"}
+        assert set(arguments) <= {"sender", "token", "by", "valid_until", "lookup"}
     assert heard[1][1]["valid_until"] == now + MINUTE
+    assert heard[2][1]["lookup"] == old
 
 
 def test_a_scope_implies_those_beneath_it(settings: Any, ana: Any) -> None:

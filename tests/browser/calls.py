@@ -89,6 +89,14 @@ def _ok(token: Token) -> int:
     return int(made[1].pk)
 
 
+def begun() -> None:
+    """Make one that began and whose process has ended since; print its key."""
+    event = CallEvent.objects.create(
+        tool="announce", method="tools/call", outcome="started", correlation_id=uuid.uuid4().hex
+    )
+    print(event.pk)
+
+
 def _denied(token: Token) -> int:
     event = CallEvent.objects.create(
         **_who(token),

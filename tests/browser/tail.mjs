@@ -1,11 +1,11 @@
-// Watches calls as they happen. Given: token, tail (the page's path), shots.
+// Watches calls as they happen, and stops one. Given: token, tail (the page's path), shots.
 // Prints what was seen of each step, and what the console complained of.
 import { given, main, signIn, unfit } from "./browser.mjs";
 
 let number = 0;
 
 /** Call a tool as a client would, and wait for its answer. */
-export async function call(name, args = {}) {
+async function call(name, args = {}) {
   number += 1;
   const version = "2026-07-28";
   const meta = {
@@ -98,7 +98,22 @@ await main(async (browser) => {
   await call("no_such_tool");
   seen.filteredLater = await until(page, seen.filtered.length + 1);
 
+  await page.goto(given.tail);
+  const answer = call("wait_forever");
+  await page.locator(".mcp-stop").first().focus();
   seen.unfit = await unfit(page);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/stop/);
+  seen.asked = await page.textContent("article");
+  seen.unfit.push(...(await unfit(page)));
+  await page.screenshot({ path: `${given.shots}/stop.png` });
+  await page.focus("#content-main form [type=submit]");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/change/);
+  seen.stopped = await page.textContent(".messagelist");
+  seen.story = await page.textContent("article");
+  seen.answer = await answer;
+
   seen.errors = page.errors;
   return seen;
 });

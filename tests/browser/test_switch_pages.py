@@ -15,4 +15,5 @@ def test_the_list_of_switches_is_fit_to_look_at(site: Site) -> None:
     site.manage("mcp_switch", "maintenance", "--end")
     site.manage("mcp_switch", "read-only", "--reason", "<script>alert(1)</script> " + "long " * 40)
     wrong += site.look({"switches": SWITCHES})
+    site.manage("mcp_switch", "read-only", "--end")
     assert wrong == [], "\n".join(wrong)

@@ -9,9 +9,9 @@ pytestmark = pytest.mark.browser
 TAIL = "/admin/mcp_app/callevent/tail/"
 
 
-def test_calls_show_as_they_happen_once_each(site: Site) -> None:
+def test_calls_show_as_they_happen_once_each_and_are_stopped(site: Site) -> None:
     token = site.manage("mcp_token", "create", "admin", "--name=tail", "--plain").strip()
-    seen = site.run("tail.mjs", tail=TAIL, token=token)
+    seen = site.run("tail.mjs", tail=TAIL, token=token, shots=str(site.shots))
     assert seen["errors"] == []
     assert seen["unfit"] == []
     assert seen["arrived"] == 1
@@ -25,3 +25,16 @@ def test_calls_show_as_they_happen_once_each(site: Site) -> None:
     assert seen["newestFirst"]
     assert all("no_such_tool" in row for row in seen["filtered"])
     assert seen["filteredLater"] == len(seen["filtered"]) + 1
+    assert "Process" in seen["asked"]
+    assert "The call is stopped." in seen["stopped"]
+    assert "stopped by admin" in seen["story"]
+    assert "An administrator stopped the tool." in seen["answer"]
+
+
+def test_the_live_page_and_its_acts_are_fit_to_look_at(site: Site) -> None:
+    made = "from tests.browser.calls import begun; begun()"
+    key = site.manage("shell", "--no-imports", "-c", made).strip()
+    call = f"/admin/mcp_app/callevent/{key}"
+    pages = {"story-started": f"{call}/change/", "stop-nobody": f"{call}/stop/"}
+    wrong = site.look({"live": TAIL, "live-none": f"{TAIL}?user=nobody", **pages})
+    assert wrong == [], "\n".join(wrong)

@@ -16,7 +16,8 @@ def test_the_endpoint_works_in(project: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [
             *[sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-            *[f"--ds=tests.hosts.projects.{project}", "tests/hosts/projects/checks.py"],
+            f"--ds=tests.hosts.projects.{project}",
+            *[f"tests/hosts/projects/{name}.py" for name in ("checks", "deletions")],
         ],
         cwd=ROOT,
         env=environment | {"EXAMPLE_STATE": str(tmp_path), "TMPDIR": str(tmp_path)},

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from mcp_app import Context
 from mcp_app.access.switches import switch_for, turn
-from mcp_app.auth.tokens import revoke, rotate
+from mcp_app.auth.tokens import end_secret, revoke, rotate
 from mcp_app.models import Token, TokenSecret
 from mcp_app.notify import resource_updated
 from mcp_app.protocol.envelope import SERVER_KEY, SUBSCRIPTION_KEY
@@ -174,6 +174,10 @@ def rotate_without_grace(token: Token) -> None:
     rotate(token, grace=timedelta(0))
 
 
+def end_its_secret(token: Token) -> None:
+    end_secret(token, token.secrets.get().lookup)
+
+
 def deactivate(token: Token) -> None:
     token.user.is_active = False
     token.user.save()
@@ -193,7 +197,8 @@ def let_expire(token: Token) -> None:
 
 
 OFF_SWITCHES = [
-    *[revoke_it, rotate_without_grace, deactivate, delete_user, delete_token, let_expire],
+    *[revoke_it, rotate_without_grace, end_its_secret, deactivate],
+    *[delete_user, delete_token, let_expire],
 ]
 
 

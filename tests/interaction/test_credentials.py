@@ -72,6 +72,8 @@ BAD = {
     "several words": lambda user: "Bearer a b",
     "a JWT": lambda user: f"Bearer {JWT}",
     "a token of DRF": lambda user: "Token 9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b",
+    "a token of DRF as a bearer": lambda user: "Bearer 9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b",
+    "another server's access token": lambda user: "Bearer zJrT3hFzvQ0y6b1sQ5v1h1dF7m9kQ2",
     "a password": lambda user: "Basic YWRhOmFkYQ==",
     "a digest": lambda user: 'Digest username="ada"',
     "no scheme": lambda user: "ada",

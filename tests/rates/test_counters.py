@@ -109,3 +109,15 @@ def test_the_last_window_fades(kind: str, key: str, monkeypatch: pytest.MonkeyPa
     assert [counters.take(key, HOUR) == 0 for _ in range(11)] == [True] * 10 + [False]
     now += 7200
     assert [counters.take(key, HOUR) == 0 for _ in range(21)] == [True] * 20 + [False]
+
+
+def test_to_look_counts_nothing_and_says_what_the_next_call_would_hear(kind: str, key: str) -> None:
+    assert counters.look(key, HOUR).used(HOUR) == 0
+    for _ in range(20):
+        counters.take(key, HOUR)
+    seen = [counters.look(key, HOUR) for _ in range(3)][-1]
+    assert seen.used(HOUR) == 20
+    assert seen.wait(HOUR) == pytest.approx(counters.take(key, HOUR), abs=60)
+    counters.give_back(key, HOUR)
+    assert counters.look(key, HOUR).used(HOUR) == 19
+    assert counters.look(key, HOUR).wait(HOUR) == 0

@@ -99,7 +99,7 @@ class LiveClient(MCPClient):
     def ask(self, method: str, params: dict[str, Any], request_id: Any) -> Line:
         """Begin a request."""
         told = {"jsonrpc": "2.0", "id": request_id, "method": method}
-        return self.open(told | {"params": self.params(params)})
+        return self.open(told | {"params": self.params(params, params.get("_meta"))})
 
     def _through_door(self, method: str, body: bytes, headers: dict[str, str]) -> Answer:
         connection = http.client.HTTPConnection(live.HOST, self.port, timeout=PATIENCE)

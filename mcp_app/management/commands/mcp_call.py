@@ -1,26 +1,15 @@
 """`manage.py mcp_call`: call a tool from a shell, as a user, through the endpoint's own gates."""
 
 import json
-import uuid
 from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.http import HttpRequest
 
-from mcp_app import __version__
-from mcp_app.conf import settings
-from mcp_app.dispatch.context import Caller, Silence
-from mcp_app.dispatch.dispatcher import new_record
-from mcp_app.dispatch.inputs import InputUnavailable
-from mcp_app.dispatch.services import Inbound
-from mcp_app.management.callers import SOURCE, access_of, find_caller
-from mcp_app.protocol import handshake
-from mcp_app.protocol.messages import Request
-from mcp_app.protocol.route import Client, Route
+from mcp_app.management.callers import find_caller
 from mcp_app.transports.endpoint import endpoint_for
-
-METHOD = "tools/call"
+from mcp_app.transports.inside import CALL, message
+from mcp_app.transports.subjects import access_of
 
 
 class Command(BaseCommand):
@@ -50,7 +39,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, name: str, **options: Any) -> None:
         """Call the tool, wait for its event, print what it said."""
         caller = find_caller(options["user"], options["scope"])
-        inbound = _inbound(caller, {"name": name, "arguments": options["arguments"]})
+        params = {"name": name, "arguments": options["arguments"]}
+        inbound = message(CALL, params, caller, access_of(caller), client="manage.py mcp_call")
         reply = json.loads(endpoint_for().reply(inbound).body)
         if "error" in reply:
             raise CommandError(reply["error"]["message"])
@@ -67,28 +57,6 @@ def _object(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ArgumentTypeError('must be a JSON object, such as {"limit": 3}')
     return value
-
-
-def _inbound(caller: Caller, params: dict[str, Any]) -> Inbound:
-    record = new_record(method=METHOD, transport=SOURCE, correlation_id=uuid.uuid4().hex)
-    record.user, record.source, record.address = caller.user, caller.source, caller.address
-    version = settings.versions[0]
-    client = Client("manage.py mcp_call", __version__)
-    record.protocol_version = version.name
-    record.client_name, record.client_version = client.name, client.version
-    return Inbound(
-        request=Request(1, METHOD, params),
-        # This dialect has no headers that would have to agree with the body.
-        route=Route(version=version, dialect=handshake.DIALECT, client=client),
-        headers={},
-        caller=caller,
-        access=access_of(caller),
-        session=None,
-        record=record,
-        outlet=Silence(),
-        inputs=InputUnavailable(),
-        http_request=HttpRequest,
-    )
 
 
 def _text(result: dict[str, Any]) -> str:

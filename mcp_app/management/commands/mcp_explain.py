@@ -5,15 +5,11 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
-from mcp_app.access.explanation import Gate, explain
-from mcp_app.auth.tokens import narrowing
-from mcp_app.auth.verification import objection
+from mcp_app.access.explanation import Gate
 from mcp_app.catalog.registry import default_server
-from mcp_app.dispatch.context import Caller
-from mcp_app.management.callers import ADDRESS, SOURCE, access_of, find_caller
-from mcp_app.models import Token, TokenSecret
+from mcp_app.management.callers import SOURCE, find_secret, find_user
+from mcp_app.transports.subjects import caller_of, gates_of
 
 _WORDS: Final = {True: "pass", False: "FAIL", None: "at the call"}
 
@@ -26,9 +22,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the tool and the caller."""
         parser.add_argument("tool", help="The tool's name.")
-        who = parser.add_mutually_exclusive_group(required=True)
-        who.add_argument("--user", help="A username, not narrowed by a token.")
-        who.add_argument("--token", metavar="PREFIX", help="As `mcp_token list` prints it.")
+        parser.add_argument("--user", help="A username; narrowed by no token unless one is named.")
+        parser.add_argument("--token", metavar="PREFIX", help="As `mcp_token list` prints it.")
         parser.add_argument("--json", action="store_true", help="Print a JSON array.")
 
     def handle(
@@ -38,34 +33,17 @@ class Command(BaseCommand):
         found = default_server.get(tool)
         if found is None:
             raise CommandError(f"There is no tool {tool!r}. `mcp_tools` lists them.")
-        before: list[Gate] = []
-        if user is not None:
-            caller = find_caller(user)
-        else:
-            before, caller = _holder(str(token))
-        gates = [*before, *explain(found, caller, access_of(caller))]
+        if user is None and token is None:
+            raise CommandError("Say who calls: --user, --token, or both.")
+        named = None if user is None else find_user(user)
+        secret = None if token is None else find_secret(token)
+        owner: Any = secret.token.user if secret is not None else named
+        if named is not None and owner != named:
+            raise CommandError(f"That token is not of {user}.")
+        gates = gates_of(found, caller_of(owner, secret, source=SOURCE), secret=secret)
         self.stdout.write(_as_json(gates) if options["json"] else _as_table(gates))
         if any(gate.passed is False for gate in gates):
-            raise CommandError(f"{caller.user.get_username()} may not call {tool}.", returncode=1)
-
-
-def _holder(text: str) -> tuple[list[Gate], Caller]:
-    """The token's own gate, and who calls with it."""
-    prefix = text.removeprefix("mcp_").split("_")[0]
-    secret = TokenSecret.objects.select_related("token__user").filter(lookup=prefix).first()
-    if secret is None:
-        raise CommandError("There is no such token. `mcp_token list` shows prefixes.")
-    token = secret.token
-    narrowed = narrowing(token)
-    caller = Caller(
-        token.user, auth=token, source=SOURCE, token_lookup=prefix, address=ADDRESS, **narrowed
-    )
-    return [_credential(token, secret)], caller
-
-
-def _credential(token: Token, secret: TokenSecret) -> Gate:
-    reason = objection(secret, timezone.now())
-    return Gate("credential", reason is None, reason or f"{token.name}, {token.status().label}")
+            raise CommandError(f"{owner.get_username()} may not call {tool}.", returncode=1)
 
 
 def _as_json(gates: list[Gate]) -> str:

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from mcp_app.access.explanation import class_text
+from mcp_app.access.explanation import class_text, permission_classes
 from mcp_app.catalog.definition import Tool
 from mcp_app.catalog.registry import default_server
-from mcp_app.conf import settings
-from mcp_app.management.callers import access_of, find_caller
+from mcp_app.management.callers import find_caller
+from mcp_app.transports.subjects import access_of
 
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
 
@@ -36,14 +36,12 @@ class Command(BaseCommand):
 
 
 def _row(tool: Tool) -> dict[str, Any]:
-    own = tool.permission_classes
-    classes = settings.permission_classes if own is None else own
     return {
         "name": tool.name,
         "title": tool.title,
         **{hint: getattr(tool, hint) for hint in _HINTS},
-        "permissions": [class_text(cls) for cls in classes],
-        "default_permissions": own is None,
+        "permissions": [class_text(cls) for cls in permission_classes(tool)],
+        "default_permissions": tool.permission_classes is None,
         "scopes": list(tool.scopes),
         "module": tool.module,
     }

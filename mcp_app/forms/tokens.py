@@ -1,23 +1,27 @@
-"""The admin's forms for tokens. They check what was typed; `auth.tokens` decides what is done."""
+"""Forms that issue, change and rotate a token."""
 
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from django import forms
-from django.contrib.admin.widgets import AdminSplitDateTime
 from django.core.exceptions import ValidationError
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.fields import ToolsField
+from mcp_app.audit.periods import to_the_minute
 from mcp_app.auth.hashing import new_lookup
 from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user
 from mcp_app.conf import settings
+from mcp_app.forms.fields import (
+    Choices,
+    MomentField,
+    ToolsField,
+    gone_choices,
+    scope_choices,
+    tool_choices,
+)
 from mcp_app.models import Token
-from mcp_app.models.limits import unknown
-from mcp_app.scopes import description, implied_by
 
 CUSTOM: Final = "custom"
 NEVER: Final = "never"
@@ -30,30 +34,14 @@ GRACES: Final = (
 )
 
 
-def scope_choices() -> list[tuple[str, str]]:
-    """Each declared scope with its description."""
-    label = '<code>{}</code> <span class="mcp-describe">{}</span>'
-    return [(name, format_html(label, name, _told(name))) for name in settings.SCOPES]
-
-
-def gone_choices(token: Token) -> list[tuple[str, str]]:
-    """Those that a token has and that are not declared any more."""
-    label = '<code>{}</code> <span class="mcp-describe">{}</span>'
-    told = gettext("no longer declared: it allows nothing")
-    return [
-        (name, format_html(label, name, told)) for name in sorted(unknown("scopes", token.scopes))
-    ]
-
-
-def _told(scope: str) -> str:
-    told, implied = description(scope), ", ".join(sorted(implied_by(scope)))
-    return f"{told} ({gettext('with')} {implied})" if implied else told
-
-
-def expiry_choices() -> list[tuple[str, str]]:
+def expiry_choices() -> Choices:
     """The spans that the settings allow."""
-    most = settings.TOKEN_MAX_DAYS
-    days = [count for count in EXPIRY_DAYS if most is None or count <= most] or [most]
+    return spans_within(settings.TOKEN_MAX_DAYS)
+
+
+def spans_within(most: int | None) -> Choices:
+    """Spans of at most so many days, or any."""
+    days = [n for n in EXPIRY_DAYS if most is None or n <= most] or ([most] if most else [])
     spans = [(str(n), ngettext("In %(n)d day", "In %(n)d days", n) % {"n": n}) for n in days]
     never = [] if most else [(NEVER, gettext("Never"))]
     return [*spans, *never, (CUSTOM, gettext("On a chosen date"))]
@@ -75,23 +63,25 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
     tools = ToolsField(
         label=_("Tools"),
         help_text=_(
-            "Names, one a line. Limited to some it reads no resources and prompts; "
-            "with none in the list it calls no tool at all."
+            "Limited to some it reads no resources and prompts; with none ticked it calls no tool "
+            "at all."
         ),
+    )
+    expires_at = MomentField(
+        label=_("Expires"), required=False, help_text=_("Empty: never, where the site allows that.")
     )
 
     class Meta:
         model = Token
         fields: ClassVar = ["name", "scopes", "tools", "read_only", "expires_at", "note"]
+        widgets: ClassVar = {"note": forms.Textarea(attrs={"rows": 2})}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         scopes: Any = self.fields["scopes"]
-        scopes.choices = [*scope_choices(), *gone_choices(self.instance)]
-        if gone := sorted(unknown("tools", self.instance.tools)):
-            told = gettext("There are no such tools any more: %(tools)s.")
-            tools = self.fields["tools"]
-            tools.help_text = f"{tools.help_text} {told % {'tools': ', '.join(gone)}}"
+        scopes.choices = [*scope_choices(), *gone_choices("scopes", self.instance.scopes)]
+        tools: Any = self.fields["tools"]
+        tools.offer([*tool_choices(), *gone_choices("tools", self.instance.tools)])
 
     def clean(self) -> dict[str, Any]:
         """Hold a changed expiry to what the settings allow."""
@@ -105,9 +95,7 @@ class NewTokenForm(TokenForm):
     """Issue a token. `prefix` is chosen when the form is shown, so that it is answered once."""
 
     expiry = forms.ChoiceField(label=_("Expires"), choices=expiry_choices, initial="90")
-    expires_at = forms.SplitDateTimeField(
-        label=_("Date"), required=False, widget=AdminSplitDateTime
-    )
+    expires_at = MomentField(label=_("Date"), required=False)
     lookup = forms.RegexField(
         r"\A[0-9A-Za-z]{12}\Z", widget=forms.HiddenInput, initial=new_lookup, label=""
     )
@@ -135,12 +123,25 @@ class NewTokenForm(TokenForm):
         return None if choice == NEVER else now + timedelta(days=int(choice))
 
 
+def grace_choices() -> Choices:
+    """The usual spans, each with the moment that it means."""
+    now = timezone.now()
+    spans = [
+        (str(n), _until(label, now + timedelta(seconds=n)) if n else label) for n, label in GRACES
+    ]
+    return [*spans, (CUSTOM, _("After so many seconds:"))]
+
+
+def _until(label: Any, at: datetime) -> str:
+    return gettext("%(span)s, on %(moment)s") % {"span": label, "moment": to_the_minute(at)}
+
+
 class GraceForm(forms.Form):
     """How long the old secret still works after a rotation."""
 
     grace = forms.ChoiceField(
         label=_("The old secret ends"),
-        choices=[*((str(n), label) for n, label in GRACES), (CUSTOM, _("After so many seconds:"))],
+        choices=grace_choices,
         widget=forms.RadioSelect,
     )
     seconds = forms.IntegerField(

@@ -1,0 +1,40 @@
+"""The form with which users issue a token of their own: narrower than an administrator's."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from django.utils import timezone
+
+from mcp_app.auth.own import allowed_scopes, check_limits, longest_days
+from mcp_app.catalog.definition import Tool
+from mcp_app.forms.fields import scope_choices, tool_choices
+from mcp_app.forms.tokens import NewTokenForm, spans_within
+from mcp_app.models import Token
+
+
+class OwnTokenForm(NewTokenForm):
+    """Asks for nothing beyond the limits; `auth.own` holds them when the token is saved."""
+
+    class Meta(NewTokenForm.Meta):
+        fields: ClassVar = ["name", "scopes", "tools", "read_only", "expires_at"]
+
+    def __init__(self, *args: Any, user: Any, tools: Iterable[Tool], **kwargs: Any) -> None:
+        super().__init__(*args, instance=Token(user=user), label_suffix="", **kwargs)
+        fields: dict[str, Any] = self.fields
+        allowed = allowed_scopes()
+        fields["scopes"].choices = [one for one in scope_choices() if one[0] in allowed]
+        if not allowed:
+            del fields["scopes"]
+        fields["tools"].offer(tool_choices(tools))
+        spans = spans_within(longest_days())
+        fields["expiry"].choices = spans
+        fields["expiry"].initial = [value for value, _ in spans if value.isdecimal()][:2][-1]
+
+    def clean(self) -> dict[str, Any]:
+        """Hold the end to the limit of users, too."""
+        cleaned = super().clean()
+        self.instance.scopes = cleaned.get("scopes", [])
+        self.instance.expires_at = cleaned.get("expires_at")
+        if not self.errors:
+            check_limits(self.instance, timezone.now())
+        return cleaned

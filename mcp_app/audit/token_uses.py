@@ -1,0 +1,114 @@
+"""Who uses a token, by secret, as its calls tell; and who still tries a secret that has ended."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from mcp_app.conf import settings
+from mcp_app.models import CallEvent, CallOutcome, Token, TokenSecret
+
+RECENT_CALLS: Final = 1000
+"""How far back the calls of a token are looked through: a client may be refused every second."""
+MOST_CALLERS: Final = 5
+"""Callers that are named for one secret."""
+MOST_ATTEMPTS: Final = 1000
+"""Refused attempts that are counted; of more it is said that there are more."""
+MOST_SECRETS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A client at an address, and its latest call with a secret."""
+
+    client: str
+    address: str
+    calls: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """Calls that were refused since a secret ended, and the latest of them."""
+
+    count: int
+    is_more: bool
+    last: Caller
+
+
+@dataclass(frozen=True, slots=True)
+class SecretUse:
+    """One secret and what is known of its use.
+
+    Attributes:
+        ended_at: since when it is refused; None while it is good.
+        callers: who called with it lately, the latest first.
+        attempts: None while it is good, and where nobody has tried it since.
+    """
+
+    secret: TokenSecret
+    ended_at: datetime | None
+    callers: list[Caller]
+    attempts: Attempts | None
+
+    @property
+    def last(self) -> Caller | None:
+        """Who called with it last, as far as calls are kept and looked through."""
+        return self.callers[0] if self.callers else None
+
+
+def uses(token: Token, now: datetime) -> list[SecretUse]:
+    """The secrets of a token, the newest first."""
+    called = _callers(token)
+    return [
+        _use(token, secret, called.get(secret.lookup, []), now)
+        for secret in token.secrets.order_by("-id")[:MOST_SECRETS]
+    ]
+
+
+def _use(token: Token, secret: TokenSecret, callers: list[Caller], now: datetime) -> SecretUse:
+    ended_at = ended(token, secret, now)
+    attempts = _attempts(token, secret, ended_at) if ended_at else None
+    return SecretUse(secret, ended_at, callers, attempts)
+
+
+def ended(token: Token, secret: TokenSecret, now: datetime) -> datetime | None:
+    """Since when a secret is refused: it, its token or the token's life is over."""
+    ends = (secret.valid_until, token.revoked_at, token.ends_at)
+    return min((end for end in ends if end is not None and end <= now), default=None)
+
+
+def _calls(token: Token) -> Any:
+    return CallEvent.objects.using(settings.AUDIT_DATABASE).filter(token=token.pk)
+
+
+def _callers(token: Token) -> dict[str, list[Caller]]:
+    """By lookup, who was let in with it among the token's latest calls."""
+    fields = ("token_lookup", "outcome", "client_name", "client_version", "address", "created_at")
+    rows = _calls(token).order_by("-created_at").values_list(*fields)[:RECENT_CALLS]
+    found: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for lookup, outcome, *call in rows:
+        if outcome != CallOutcome.UNAUTHENTICATED:
+            found[lookup].append(tuple(call))
+    return {lookup: _grouped(calls) for lookup, calls in found.items()}
+
+
+def _grouped(calls: Iterable[tuple[Any, ...]]) -> list[Caller]:
+    """Calls, the latest first, as one `Caller` for each client and address."""
+    moments: dict[tuple[str, str], list[datetime]] = defaultdict(list)
+    for name, version, address, at in calls:
+        moments[f"{name} {version}".strip(), address or ""].append(at)
+    found = [Caller(*who, calls=len(at), last_at=at[0]) for who, at in moments.items()]
+    return found[:MOST_CALLERS]
+
+
+def _attempts(token: Token, secret: TokenSecret, since: datetime) -> Attempts | None:
+    refused = _calls(token).filter(
+        token_lookup=secret.lookup, outcome=CallOutcome.UNAUTHENTICATED, created_at__gte=since
+    )
+    fields = ("client_name", "client_version", "address", "created_at")
+    rows = list(refused.order_by("-created_at").values_list(*fields)[: MOST_ATTEMPTS + 1])
+    if not rows:
+        return None
+    return Attempts(min(len(rows), MOST_ATTEMPTS), len(rows) > MOST_ATTEMPTS, _grouped(rows)[0])

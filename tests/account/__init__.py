@@ -1,0 +1,1 @@
+"""Users' own tokens: the pages of `mcp_app.urls_account`, and attacks on them."""

@@ -1,0 +1,245 @@
+"""Who may call it, and what a user is shown: the same that the endpoint lists for them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import Group, Permission
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from rest_framework.permissions import DjangoModelPermissions
+
+from mcp_app.access.switches import switch_for, turn
+from mcp_app.admin.callers_table import USERS
+from mcp_app.auth.tokens import issue, revoke
+from mcp_app.catalog.registry import default_server
+from mcp_app.models import CallEvent
+from mcp_app.testing import MCPClient
+from project.quiz.models import Room
+from tests.admin.words import words
+
+CALLERS = reverse("admin:mcp_app_catalogue_callers")
+VIEW_AS = reverse("admin:mcp_app_catalogue_view-as")
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(autouse=True)
+def declared() -> Iterator[None]:
+    """A tool for those who may change rooms, with a description that is a script."""
+
+    @default_server.tool(
+        permission_classes=[DjangoModelPermissions],
+        queryset=Room.objects.all(),
+        scopes=["rooms:write"],
+        description=HOSTILE,
+    )
+    def access_change(room: str) -> None:
+        """Change."""
+
+    @default_server.resource("access://all")
+    def access_all() -> str:
+        """All."""
+        return ""
+
+    yield
+    default_server.remove("access_change")
+    default_server.remove_resource("access://all")
+
+
+def table(client: Client, **asked: Any) -> dict[str, dict[str, bool]]:
+    """By tool and user, whether they may."""
+    response = client.get(CALLERS, asked)
+    assert response.status_code == 200
+    return {
+        row.entry.declared.name: {user.get_username(): may for user, may in row.cells}
+        for row in response.context["rows"]
+    }
+
+
+def on_the_wire(user: Any) -> list[dict[str, Any]]:
+    _, secret = issue(user=user, name="wire", scopes=["rooms:write"])
+    return MCPClient(secret.reveal()).tools()
+
+
+def may_add_rooms() -> Permission:
+    return Permission.objects.get(content_type__app_label="quiz", codename="add_room")
+
+
+def test_the_table_holds_what_the_endpoint_lists(
+    boss_client: Client, boss: Any, ana: Any, django_user_model: Any
+) -> None:
+    ben = django_user_model.objects.create_user("ben")
+    ben.user_permissions.add(may_add_rooms())
+    cleo = django_user_model.objects.create_user("cleo", is_staff=True)
+    editors = Group.objects.create(name="editors")
+    editors.permissions.add(may_add_rooms())
+    cleo.groups.add(editors)
+    turn(switch_for("off", "default", noun="tool", name="list_rooms", reason="x"))
+    found = table(boss_client)
+    for user in (boss, ana, ben, cleo):
+        listed = {tool["name"] for tool in on_the_wire(user)}
+        assert {name for name, row in found.items() if row[user.get_username()]} == listed
+    assert found["access_change"] == {"ana": False, "ben": True, "boss": True, "cleo": True}
+    assert not any(found["list_rooms"].values())
+    assert set(table(boss_client, group=editors.pk)["access_change"]) == {"cleo"}
+    assert set(table(boss_client, user="B")["access_change"]) == {"ben", "boss"}
+    assert list(table(boss_client, q="access_change")) == ["access_change"]
+
+
+def test_who_is_not_let_in_is_left_out(boss_client: Client, ana: Any) -> None:
+    ana.is_active = False
+    ana.save()
+    assert set(table(boss_client)["access_change"]) == {"boss"}
+    page = boss_client.get(CALLERS, {"user": "ana"}).content.decode()
+    assert "No active user is found." in page
+    assert "No tool is found." in boss_client.get(CALLERS, {"q": "\\"}).content.decode()
+
+
+@pytest.mark.parametrize(
+    "asked", [{"group": "x"}, {"group": "999"}, {"user": "\0"}, {"users": "x"}, {"p": "-1"}]
+)
+def test_what_is_asked_wrongly_breaks_nothing(boss_client: Client, asked: dict[str, str]) -> None:
+    assert boss_client.get(CALLERS, asked).status_code == 200
+
+
+def test_more_users_and_tools_take_no_more_queries(
+    boss_client: Client, django_user_model: Any
+) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            boss_client.get(CALLERS)
+        return len(captured)
+
+    def users(first: int, last: int) -> None:
+        group = Group.objects.get_or_create(name="many")[0]
+        group.permissions.add(may_add_rooms())
+        for number in range(first, last):
+            django_user_model.objects.create_user(f"user{number:03}").groups.add(group)
+
+    users(0, 1)
+    few = queries()
+    users(1, USERS + 5)
+    assert queries() == few
+    assert few <= 10
+    assert len(table(boss_client)["access_change"]) == USERS
+    assert "more users" in words(boss_client.get(CALLERS).content.decode()).casefold()
+
+
+class Generous(ModelBackend):
+    """A backend whose users may do what no table says."""
+
+    def _get_user_permissions(self, user_obj: Any) -> Any:
+        return Permission.objects.all()
+
+
+def test_a_backend_of_the_product_s_has_the_last_word(
+    boss_client: Client, boss: Any, ana: Any, settings: Any
+) -> None:
+    settings.AUTHENTICATION_BACKENDS = [f"{__name__}.Generous"]
+    boss_client.force_login(boss)
+    assert table(boss_client)["access_change"] == {"ana": True, "boss": True}
+
+
+def view(client: Client, **asked: str) -> Any:
+    response = client.get(VIEW_AS, asked)
+    assert response.status_code == 200
+    return response
+
+
+def test_they_are_shown_what_the_endpoint_sends(
+    boss_client: Client, ana: Any, settings: Any
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "PAGE_SIZE": 3}
+    ana.user_permissions.add(may_add_rooms())
+    token, secret = issue(user=ana, name="wide", scopes=["rooms:write"])
+    wire = MCPClient(secret.reveal())
+    for asked, client in (
+        ({}, wire),
+        ({"token": token.secrets.get().lookup}, wire),
+    ):
+        (one,) = view(boss_client, user="ana", **asked).context["shown"]
+        lists = {listed.member: listed for _, listed, _ in one["lists"]}
+        assert lists["tools"].sent == client.tools()
+        assert lists["resources"].sent == client.resources()
+    narrow, secret = issue(user=ana, name="narrow", tools=["access_change"])
+    page = view(boss_client, user="ana", token=narrow.secrets.get().lookup)
+    tools = page.context["shown"][0]["lists"][0][1]
+    assert tools.sent == MCPClient(secret.reveal()).tools() == []
+
+
+def test_the_cost_is_that_of_the_bytes(boss_client: Client, ana: Any, settings: Any) -> None:
+    ana.user_permissions.add(may_add_rooms())
+    page = view(boss_client, user="ana")
+    (one,) = page.context["shown"]
+    tools = one["lists"][0][1]
+    sizes = {item.key: item.size for item in tools.items}
+    version = settings_version()
+    assert sizes == {
+        name: len(default_server.tools[name].definition_json(version)) for name in sizes
+    }
+    assert sum(sizes.values()) < tools.size < sum(sizes.values()) + 200
+    assert one["tokens"] == -(-one["size"] // 4)
+    keys = [item.key for item, _ in one["lists"][0][2]]
+    assert sorted(keys, key=lambda key: -sizes[key]) == keys
+    assert "tokens are spent before" not in words(page.content.decode())
+    settings.MCP_APP = {**settings.MCP_APP, "LIST_TOKENS_WARNING": one["tokens"] - 1}
+    assert "tokens are spent before" in words(view(boss_client, user="ana").content.decode())
+
+
+def settings_version() -> Any:
+    from mcp_app.conf import settings
+
+    return settings.versions[0]
+
+
+def test_who_is_not_let_in_is_shown_nothing(boss_client: Client, ana: Any, settings: Any) -> None:
+    token, _ = issue(user=ana, name="gone")
+    revoke(token)
+    page = view(boss_client, user="ana", token=token.secrets.get().lookup)
+    assert page.context["shown"] == []
+    assert "The gate “credential” is shut: revoked." in words(page.content.decode())
+    turn(switch_for("maintenance", "default", reason="Moving house."))
+    closed = words(view(boss_client, user="ana").content.decode())
+    assert "The server is in maintenance: Moving house." in closed
+    settings.MCP_APP = {**settings.MCP_APP, "ENABLED": False}
+    assert view(boss_client, user="ana").context["shown"] == []
+
+
+def test_a_look_leaves_no_trace(boss_client: Client, ana: Any) -> None:
+    turn(switch_for("maintenance", "default", reason="Moving house."))
+    with CaptureQueriesContext(connection) as captured:
+        view(boss_client, user="ana")
+        boss_client.get(CALLERS)
+    assert {query["sql"].split()[0] for query in captured} == {"SELECT"}
+    assert not CallEvent.objects.exists()
+
+
+def test_what_authors_and_users_wrote_shows_as_text(
+    boss_client: Client, django_user_model: Any
+) -> None:
+    user = django_user_model.objects.create_user(f"{HOSTILE}", is_superuser=True)
+    issue(user=user, name=HOSTILE)
+    group = Group.objects.create(name=HOSTILE)
+    for response in (
+        boss_client.get(CALLERS, {"group": group.pk, "user": HOSTILE, "q": HOSTILE}),
+        boss_client.get(CALLERS),
+        view(boss_client, user=HOSTILE),
+    ):
+        text = response.content.decode()
+        assert "&lt;script&gt;alert(1)" in text
+        assert HOSTILE not in text
+
+
+@pytest.mark.parametrize("address", [CALLERS, VIEW_AS])
+def test_they_take_the_permission_to_explain(
+    staff_client: Callable[..., Client], address: str
+) -> None:
+    viewer = staff_client("view_catalogue", "try_catalogue")
+    assert viewer.get(address, {"user": "ana"}).status_code == 403
+    assert address not in viewer.get(reverse("admin:mcp_app_catalogue_changelist")).content.decode()
+    explainer = staff_client("view_catalogue", "explain_catalogue")
+    assert explainer.get(address).status_code == 200
+    assert Client().get(address).status_code == 302

@@ -1,0 +1,140 @@
+"""Explain in the admin: the gates that `mcp_explain` prints, for a user and a token of theirs."""
+
+import json
+from collections.abc import Callable, Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from mcp_app.access.explanation import Gate
+from mcp_app.auth.tokens import issue, revoke
+from mcp_app.catalog.registry import default_server
+from mcp_app.models import CallEvent
+from tests.admin.pages import url as page_url
+from tests.admin.words import words
+
+EXPLAIN = reverse("admin:mcp_app_catalogue_explain")
+
+
+@pytest.fixture(autouse=True)
+def declared() -> Iterator[None]:
+    @default_server.tool(scopes=["rooms:write"])
+    def explained_close(room: str) -> None:
+        """Close."""
+
+    yield
+    default_server.remove("explained_close")
+
+
+def asked(**changes: str) -> dict[str, str]:
+    return {"of": "default:tool:explained_close", "user": "ana"} | changes
+
+
+def gates(client: Client, **changes: str) -> list[Gate]:
+    response = client.get(EXPLAIN, asked(**changes))
+    assert response.status_code == 200
+    found: list[Gate] = response.context["gates"]
+    return found
+
+
+def test_the_page_and_the_command_say_the_same(boss_client: Client, issued: Any) -> None:
+    lookup = issued[0].secrets.get().lookup
+    for token in ("", lookup):
+        out = StringIO()
+        words_of = ["--user", "ana", *(["--token", token] if token else [])]
+        call_command("mcp_explain", "explained_close", *words_of, "--json", stdout=out)
+        printed = [Gate(**row) for row in json.loads(out.getvalue())]
+        assert gates(boss_client, token=token) == printed
+        assert all(gate.passed for gate in printed)
+
+
+def test_it_names_the_first_gate_that_is_shut(boss_client: Client, ana: Any) -> None:
+    token, _ = issue(user=ana, name="narrow", tools=["list_rooms"], read_only=True)
+    lookup = token.secrets.get().lookup
+    text = words(boss_client.get(EXPLAIN, asked(token=lookup)).content.decode())
+    assert "the first gate that is shut is “limits of the token”" in text
+    assert "scopes fail the token lacks rooms:write" in text
+    revoke(token)
+    text = words(boss_client.get(EXPLAIN, asked(token=lookup)).content.decode())
+    assert "the first gate that is shut is “credential”" in text
+    assert "revoked" in text
+    with pytest.raises(CommandError):
+        call_command("mcp_explain", "explained_close", "--token", lookup, stdout=StringIO())
+
+
+def test_tokens_to_choose_from_are_the_user_s(boss_client: Client, issued: Any, boss: Any) -> None:
+    other, _ = issue(user=boss, name="another's")
+    page = boss_client.get(EXPLAIN, asked()).content.decode()
+    assert "laptop (mcp_" in page
+    assert "another" not in page
+    refused = boss_client.get(EXPLAIN, asked(token=other.secrets.get().lookup))
+    assert refused.context["gates"] == []
+    assert "Select a valid choice" in refused.content.decode()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"user": "nobody"}, {"user": "\0"}, {"user": ""}, {"of": "x"}, {"of": "default:tool:gone"}],
+)
+def test_what_there_is_not_is_said_in_words(
+    boss_client: Client, ana: Any, changes: dict[str, str]
+) -> None:
+    response = boss_client.get(EXPLAIN, asked(**changes))
+    assert response.status_code == 200
+    assert response.context["gates"] == []
+    assert 'class="errorlist"' in response.content.decode()
+
+
+def test_it_opens_with_what_was_chosen_and_asks_nothing_of_nobody(boss_client: Client) -> None:
+    response = boss_client.get(EXPLAIN, {"of": "default:tool:explained_close"})
+    assert '<option value="default:tool:explained_close" selected>' in response.content.decode()
+    assert response.context["gates"] == []
+
+
+def test_a_denied_call_leads_to_it(boss_client: Client, issued: Any, ana: Any) -> None:
+    lookup = issued[0].secrets.get().lookup
+    event = CallEvent.objects.create(
+        outcome="denied",
+        method="tools/call",
+        tool="explained_close",
+        user=ana,
+        username="ana",
+        token=issued[0],
+        token_lookup=lookup,
+    )
+    story = boss_client.get(page_url("change", event.pk, model="callevent"))
+    link = story.context["explained"]
+    assert link.replace("&", "&amp;") in story.content.decode()
+    form = boss_client.get(link).context["form"]
+    assert form.is_valid()
+    assert form.secret.lookup == lookup
+    assert form.cleaned_data["of"].declared.name == "explained_close"
+
+
+def test_it_takes_a_permission_of_its_own(staff_client: Callable[..., Client], ana: Any) -> None:
+    viewer = staff_client("view_catalogue", "view_callevent", "view_token")
+    assert viewer.get(EXPLAIN, asked()).status_code == 403
+    event = CallEvent.objects.create(
+        outcome="denied", method="tools/call", tool="explained_close", user=ana, username="ana"
+    )
+    story = viewer.get(page_url("change", event.pk, model="callevent")).content.decode()
+    assert EXPLAIN not in story
+    assert staff_client("explain_catalogue").get(EXPLAIN, asked()).status_code == 403
+    explainer = staff_client("view_catalogue", "explain_catalogue")
+    assert explainer.get(EXPLAIN, asked()).status_code == 200
+    index = explainer.get(reverse("admin:app_list", args=["mcp_app"])).content.decode()
+    assert EXPLAIN in index
+
+
+def test_it_writes_nothing(boss_client: Client, issued: Any) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        boss_client.get(EXPLAIN, asked(token=issued[0].secrets.get().lookup))
+    verbs = {query["sql"].split()[0] for query in captured}
+    assert verbs == {"SELECT"}
+    assert not CallEvent.objects.exists()

@@ -1,0 +1,163 @@
+"""The admin at one process shows and stops what runs in another, over Redis and PostgreSQL."""
+
+import contextlib
+import secrets
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests import live
+from tests.servers.browsing import Browser, Socket, messages_on
+from tests.servers.callers import until
+from tests.servers.lines import LiveClient
+
+pytestmark = pytest.mark.live
+
+PASSWORD = "a password of this test alone"
+CALLS = "/admin/mcp_app/callevent/"
+TAIL = f"{CALLS}tail/"
+MODERN = "2026-07-28"
+
+
+@dataclass(frozen=True)
+class Product:
+    """Two processes, and a token."""
+
+    ports: list[int]
+    processes: list[subprocess.Popen[bytes]]
+    environment: dict[str, str]
+    token: str
+
+    def client(self) -> LiveClient:
+        """A client at the first process."""
+        return LiveClient(self.token, version=MODERN).at(self.ports[0])
+
+    def browser(self) -> Browser:
+        """An administrator at the second one."""
+        return Browser(self.ports[1], "root", PASSWORD)
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    """The running processes."""
+    folder = tmp_path_factory.mktemp("watching")
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(live.scratch_database("postgresql"))
+        environment = live.environment(
+            folder,
+            "tests.servers.site.settings",
+            DJANGO_SUPERUSER_PASSWORD=PASSWORD,
+            SECRET_KEY="of this test alone",
+            EXAMPLE_DATABASE=database,
+            SITE_PREFIX=f"site-{secrets.token_hex(4)}",
+        )
+        environment.setdefault("REDIS_URL", live.REDIS)
+        live.manage(environment, "migrate", "-v", "0")
+        person = ("createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
+        live.manage(environment, *person)
+        token = live.manage(environment, "mcp_token", "create", "root", "--name=w", "--plain")
+        ports, processes = [], []
+        for _ in range(2):
+            port = live.free_port()
+            command, log = (
+                live.command("daphne", port, "tests.servers.site"),
+                folder / f"{port}.log",
+            )
+            processes.append(stack.enter_context(live.running(command, port, environment, log)))
+            ports.append(port)
+        yield Product(ports, processes, environment, token.strip())
+
+
+@pytest.fixture
+def browser(product: Product) -> Browser:
+    return product.browser()
+
+
+def row_of(socket: Socket, told: dict[str, Any], **wanted: Any) -> tuple[dict[str, Any], str]:
+    """The next row that is so, and the cursor after it."""
+    while True:
+        for row in told["rows"]:
+            if all(row[name] == value for name, value in wanted.items()):
+                return row, told["cursor"]
+        told = socket.news(told["cursor"])
+
+
+def test_what_runs_in_one_process_shows_at_another_and_is_stopped_there(
+    product: Product, browser: Browser
+) -> None:
+    with browser.socket(TAIL) as socket:
+        told = socket.news()
+        params = {"name": "wait", "_meta": {"progressToken": "p"}}
+        with product.client().ask("tools/call", params, 1) as line:
+            running, cursor = row_of(socket, told, call="wait", open=True)
+            asked = browser.get(running["stop_url"])
+            assert f":{product.processes[0].pid}" in asked
+            page = browser.post(running["stop_url"])
+            assert messages_on(page) == ["The call is stopped."]
+            answer = line.until(lambda message: "result" in message)
+        assert answer["result"]["content"][0]["text"] == "An administrator stopped the tool."
+        told = socket.news(cursor, open=str(running["id"]))
+        ended, _ = row_of(socket, told, id=running["id"])
+        assert (ended["outcome"], ended["open"]) == ("Cancelled", False)
+        assert "stopped by root" in browser.get(ended["url"])
+
+
+def test_a_connection_that_broke_misses_nothing(product: Product, browser: Browser) -> None:
+    client = product.client()
+    with browser.socket(TAIL) as socket:
+        client.call("read")
+        row, cursor = row_of(socket, socket.news(), call="read")
+    have = {row["id"]}
+    for _ in range(30):
+        client.call("read")
+    told: list[int] = []
+    with browser.socket(TAIL) as socket:
+        while len(told) < 30:
+            found = socket.news(cursor, have=",".join(map(str, sorted(have))))
+            cursor = found["cursor"]
+            told += [row["id"] for row in found["rows"] if row["call"] == "read"]
+            have |= {row["id"] for row in found["rows"]}
+    assert len(told) == len(set(told)) == 30
+
+
+def test_a_demoted_persons_socket_ends(product: Product) -> None:
+    live.manage(product.environment, "shell", "--no-imports", "-c", _PERSON)
+    eve = Browser(product.ports[1], "eve", PASSWORD)
+    with eve.socket(TAIL) as socket:
+        socket.send(f"cursor={socket.news()['cursor']}")
+        live.manage(product.environment, "shell", "--no-imports", "-c", _DEMOTION)
+        assert until(lambda: socket.receive() == (8, 4403))
+    with eve.socket(TAIL) as socket:
+        assert socket.status == 403
+
+
+_PERSON = f"""
+from django.contrib.auth.models import Permission, User
+eve = User.objects.create_user("eve", password={PASSWORD!r}, is_staff=True)
+eve.user_permissions.add(Permission.objects.get(codename="tail_callevent"))
+"""
+_DEMOTION = """
+from django.contrib.auth.models import User
+User.objects.get(username="eve").user_permissions.clear()
+"""
+
+
+def test_a_call_whose_process_was_killed_is_said_to_run_nowhere(
+    product: Product, browser: Browser
+) -> None:
+    """Last: the process is gone afterwards."""
+    with (
+        browser.socket(TAIL) as socket,
+        contextlib.suppress(OSError),
+        product.client().ask("tools/call", {"name": "wait", "_meta": {"progressToken": "p"}}, 1),
+    ):
+        running, _ = row_of(socket, socket.news(), call="wait", open=True)
+        product.processes[0].send_signal(signal.SIGKILL)
+        product.processes[0].wait()
+    page = browser.post(running["stop_url"])
+    assert "no process says that it runs this call" in page
+    assert messages_on(page) == []
