@@ -16,10 +16,10 @@ _LIMITS: Final[Mapping[str, Any]] = {
     "maximum": _("≤ %s"),
     "exclusiveMaximum": _("< %s"),
     "multipleOf": _("a multiple of %s"),
-    "minLength": _("at least %s characters"),
-    "maxLength": _("at most %s characters"),
-    "minItems": _("at least %s items"),
-    "maxItems": _("at most %s items"),
+    "minLength": _("length ≥ %s"),
+    "maxLength": _("length ≤ %s"),
+    "minItems": _("items ≥ %s"),
+    "maxItems": _("items ≤ %s"),
     "pattern": _("matches %s"),
 }
 _MOST: Final = 12

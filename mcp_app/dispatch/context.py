@@ -52,8 +52,8 @@ class Caller:
         scopes: what the token carries; None where no token narrows the user.
         tools: the tools that the token is limited to, maybe none; None for one that is not.
         reads_only: whether the token is limited to what is declared `read_only`.
-        source: how the caller was recognised: "token", "anonymous", "command", or the name of
-            the authentication class.
+        source: how the caller was recognised: "token", "anonymous", "command", "admin", or the
+            name of the authentication class.
         token_lookup: the public part of the secret that was used.
         address: the client's address as the configured number of proxies tells it.
     """
