@@ -1,7 +1,7 @@
 """One caller's access, asked by lists and calls alike, remembered for the length of a request."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied
@@ -13,7 +13,14 @@ from rest_framework.throttling import BaseThrottle
 from mcp_app.access.in_force import Announced
 from mcp_app.access.switches import Switches
 from mcp_app.access.throttling import SlidingWindowThrottle
-from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
+from mcp_app.access.view import (
+    BY_CALLER,
+    BY_USER,
+    DeclaredRequest,
+    DeclaredView,
+    UserRequest,
+    method_of,
+)
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.conf import settings
@@ -60,6 +67,7 @@ class CallerAccess:
         self._http_request = http_request
         self._requests: dict[str, DeclaredRequest] = {}
         self._permitted: dict[Declaration, bool] = {}
+        self._by_caller: dict[tuple[Any, str], bool] = {}
         self._hidden: Mapping[Any, str] = {}
         self._switches = switches or Switches(server, announced)
 
@@ -159,8 +167,20 @@ class CallerAccess:
         classes = _or_default(declared.permission_classes, settings.permission_classes)
         if classes == _OPEN:
             return True
+        if not _are_all_in(classes, BY_CALLER):
+            return self._asked(declared, classes)
+        key = (classes, method_of(declared))
+        if key not in self._by_caller:
+            self._by_caller[key] = self._asked(declared, classes)
+        return self._by_caller[key]
+
+    def _asked(self, declared: Declaration, classes: tuple[Any, ...]) -> bool:
+        """What permission classes say, of DRF's request unless all of them do without."""
         try:
-            request = self.request_for(declared)
+            if _are_all_in(classes, BY_USER):
+                request: Any = UserRequest(self._caller.user, method_of(declared))
+            else:
+                request = self.request_for(declared)
             view: Any = DeclaredView(declared, request)
             return all(cls().has_permission(request, view) for cls in classes)
         except (APIException, Http404, PermissionDenied):
@@ -185,6 +205,10 @@ def _longest_wait(throttles: list[BaseThrottle], request: Any, view: Any) -> flo
         if isinstance(throttle, SlidingWindowThrottle):
             throttle.give_back()
     return max(waits)
+
+
+def _are_all_in(classes: tuple[Any, ...], known: Container[type]) -> bool:
+    return all(isinstance(cls, type) and cls in known for cls in classes)
 
 
 def _or_default(own: tuple[Any, ...] | None, default: tuple[type, ...]) -> tuple[Any, ...]:
