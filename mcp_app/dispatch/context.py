@@ -82,7 +82,7 @@ class Caller:
 
     def lacks(self, scopes: tuple[str, ...]) -> tuple[str, ...]:
         """Those of `scopes` that the token does not carry."""
-        if self.scopes is None:
+        if self.scopes is None or not scopes:
             return ()
         return tuple(scope for scope in scopes if scope not in self.scopes)
 
