@@ -5,14 +5,6 @@ from typing import Any, Final
 from django.http import HttpRequest
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
-from rest_framework.permissions import (
-    AllowAny,
-    DjangoModelPermissions,
-    DjangoModelPermissionsOrAnonReadOnly,
-    IsAdminUser,
-    IsAuthenticated,
-    IsAuthenticatedOrReadOnly,
-)
 from rest_framework.request import Request
 
 from mcp_app.catalog.definition import Declaration, Tool
@@ -28,22 +20,6 @@ def method_of(declared: Declaration) -> str:
     if declared.read_only:
         return _READ
     return _REMOVE if isinstance(declared, Tool) and declared.destructive else _WRITE
-
-
-BY_CALLER: Final = frozenset({AllowAny, IsAdminUser, IsAuthenticated, IsAuthenticatedOrReadOnly})
-"""DRF's own classes that look at the user and the method alone: all declarations are alike."""
-BY_USER: Final = BY_CALLER | {DjangoModelPermissions, DjangoModelPermissionsOrAnonReadOnly}
-"""Those that look at the view besides, and at nothing else of the request."""
-
-
-class UserRequest:
-    """What such classes are given, so that no request needs to be made for them."""
-
-    __slots__ = ("method", "user")
-
-    def __init__(self, user: Any, method: str) -> None:
-        self.user = user
-        self.method = method
 
 
 class DeclaredView:

@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from rest_framework.permissions import BasePermission, IsAuthenticated
 
 from mcp_app.access.checks import CallerAccess
-from mcp_app.access.view import BY_CALLER, BY_USER, DeclaredRequest, DeclaredView, method_of
+from mcp_app.access.permissions import OF_CALLERS, OF_VIEWS
+from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
 from mcp_app.catalog.definition import Tool
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.dispatch.context import Caller
@@ -56,7 +57,7 @@ def _says(cls: type[Any], tool: Tool, caller: Caller) -> bool:
     return bool(cls().has_permission(request, view))
 
 
-@pytest.mark.parametrize("cls", sorted(BY_USER, key=lambda cls: cls.__name__))
+@pytest.mark.parametrize("cls", sorted(OF_CALLERS | OF_VIEWS, key=lambda cls: cls.__name__))
 def test_classes_that_ask_for_no_request_say_the_same(cls: Any) -> None:
     said = set()
     for user, hints in product(_users(), HINTS):
@@ -69,7 +70,7 @@ def test_classes_that_ask_for_no_request_say_the_same(cls: Any) -> None:
 
 
 def test_every_one_of_several_classes_is_asked() -> None:
-    tool = _tool(*BY_CALLER)
+    tool = _tool(*OF_CALLERS)
     _, plain, staff, *_ = _users()
     for user, expected in ((plain, False), (staff, True)):
         access = CallerAccess(Caller(user), _no_request, MCPServer("of nobody"))
