@@ -91,6 +91,19 @@ def test_the_table_holds_what_the_endpoint_lists(
     assert list(table(boss_client, q="access_change")) == ["access_change"]
 
 
+def test_a_no_leads_to_why(boss_client: Client, django_user_model: Any) -> None:
+    odd = "a&user=boss#?"
+    django_user_model.objects.create_user(odd)
+    page = boss_client.get(CALLERS, {"user": odd, "q": "access_change"}).content.decode()
+    links = [html.unescape(link) for link in re.findall(r'href="([^"]*\?[^"]*)"', page)]
+    why = next(link for link in links if "explain" in link)
+    form = boss_client.get(why).context["form"]
+    assert form.is_valid()
+    assert form.cleaned_data["user"].get_username() == odd
+    assert form.cleaned_data["of"].declared.name == "access_change"
+    assert boss_client.get(next(link for link in links if VIEW_AS in link)).context["shown"]
+
+
 def test_who_is_not_let_in_is_left_out(boss_client: Client, ana: Any) -> None:
     ana.is_active = False
     ana.save()
