@@ -143,6 +143,17 @@ def test_more_users_and_tools_take_no_more_queries(
     assert "more users" in words(boss_client.get(CALLERS).content.decode()).casefold()
 
 
+def test_more_users_than_are_counted_are_said_to_be_more(
+    boss_client: Client, django_user_model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_app.admin.paging.MOST", USERS + 1)
+    django_user_model.objects.bulk_create(
+        django_user_model(username=f"user{number:03}") for number in range(USERS + 9)
+    )
+    page = words(boss_client.get(CALLERS).content.decode())
+    assert f"Users 1 to {USERS} of {USERS + 1} or more" in page
+
+
 class Generous(ModelBackend):
     """A backend whose users may do what no table says."""
 
