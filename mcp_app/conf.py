@@ -202,8 +202,9 @@ class Settings:
     def hooks(self, name: str) -> tuple[Any, ...]:
         """The functions under one of `HOOKS`, in order."""
         stated = getattr(self, name)
-        listed = stated if isinstance(stated, list | tuple) else [stated] if stated else []
-        return _loaded(listed)
+        if not stated:
+            return ()
+        return _loaded(stated if isinstance(stated, list | tuple) else [stated])
 
     @property
     def origin_check(self) -> Callable[[str], bool] | None:

@@ -52,6 +52,11 @@ class Property:
 def properties(schema: Schema, sensitive: frozenset[str] = frozenset()) -> list[Property]:
     """The properties of an object's schema, in their order."""
     required, definitions = schema.get("required", ()), schema.get("$defs", {})
+    # A schema may also be `true`, which says nothing of its values.
+    stated = {
+        name: found if isinstance(found, dict) else {}
+        for name, found in schema.get("properties", {}).items()
+    }
     return [
         Property(
             name=name,
@@ -65,7 +70,7 @@ def properties(schema: Schema, sensitive: frozenset[str] = frozenset()) -> list[
             sensitive=name in sensitive or is_marked(found),
             schema=plain(found, definitions),
         )
-        for name, found in schema.get("properties", {}).items()
+        for name, found in stated.items()
     ]
 
 

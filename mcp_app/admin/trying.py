@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 
 from mcp_app.address import client_address
 from mcp_app.admin.entries import Entry, find
@@ -96,6 +96,7 @@ class TryPage(ViewAsPage):
             **context,
         )
 
+    @sensitive_variables()
     def _posted(
         self, request: HttpRequest, entry: Entry, tool: Tool, form: SchemaForm
     ) -> dict[str, Any]:
@@ -118,6 +119,7 @@ class TryPage(ViewAsPage):
             params["requestState"] = request.POST.get("state", "")
         return self._tried(request, entry, params, again)
 
+    @sensitive_variables()
     def _tried(
         self, request: HttpRequest, entry: Entry, params: dict[str, Any], again: dict[str, Any]
     ) -> dict[str, Any]:
@@ -151,6 +153,7 @@ def asks_again(tool: Tool) -> bool:
     return not tool.read_only and tool.destructive is not False
 
 
+@sensitive_variables()
 def run(request: HttpRequest, entry: Entry, params: Mapping[str, Any]) -> Tried:
     """Call a tool as the person who asks, as far as the endpoint would let them in."""
     address = client_address(request) or ""

@@ -18,6 +18,7 @@ from mcp_app.protocol import messages, sse
 from mcp_app.protocol.envelope import SUBSCRIPTION_KEY
 from mcp_app.protocol.versions import ProtocolVersion
 from mcp_app.transports import roots
+from mcp_app.transports.about import About, StreamKind
 from mcp_app.transports.bus import bus
 from mcp_app.transports.live import LiveStream
 from mcp_app.transports.postbox import session_topic
@@ -122,6 +123,7 @@ def listen_stream(listening: Listening, services: Services) -> LiveStream:
         Look.of(inbound, interest, services),
         known=listening.fingerprints,
         wording=ListenWording(listening, services),
+        about=About.of(StreamKind.LISTEN, inbound),
     )
     if not interest.kinds and not interest.uris:
         stream.end()
@@ -133,7 +135,9 @@ def get_stream(opened: SessionStream, services: Services) -> AsyncIterable[bytes
     inbound = opened.inbound
     if opened.position is not None:
         return ResumedStream(
-            opened.position, credential_of(inbound.caller, inbound.session)
+            opened.position,
+            credential_of(inbound.caller, inbound.session),
+            About.of(StreamKind.REPLAY, inbound),
         ).chunks()
     session = inbound.session
     assert session is not None, "a GET without a session is refused"
@@ -146,6 +150,7 @@ def get_stream(opened: SessionStream, services: Services) -> AsyncIterable[bytes
         interest,
         Look.of(inbound, interest, services),
         wording=SessionWording(_question(session)),
+        about=About.of(StreamKind.SESSION, inbound),
         known=opened.fingerprints,
         name=name,
     )

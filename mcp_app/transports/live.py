@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from mcp_app.dispatch.listening import KINDS, Credential, Interest
 from mcp_app.protocol import messages, sse
+from mcp_app.transports.about import About
 from mcp_app.transports.bus import LOST, Subscription, bus
 from mcp_app.transports.keepalive import keep_alives
 from mcp_app.transports.postbox import session_topic
@@ -59,11 +60,12 @@ class LiveStream:
         look: how its caller's lists are looked at again.
         known: its lists as its caller knows them.
         wording: how it says what it says.
+        about: what an administrator is told of it.
         name: tells a session's own streams apart: a newer one ends the older.
     """
 
     __slots__ = (
-        *("credential", "interest", "_look", "_known", "_wording", "_name"),
+        *("about", "credential", "interest", "_look", "_known", "_wording", "_name"),
         *("_loop", "_waiting", "_stirred", "_subscription", "_begun", "_ended", "__weakref__"),
     )
 
@@ -75,9 +77,10 @@ class LiveStream:
         *,
         known: Mapping[str, str],
         wording: Wording,
+        about: About,
         name: str = "",
     ) -> None:
-        self.credential, self.interest = credential, interest
+        self.credential, self.interest, self.about = credential, interest, about
         self._look, self._known = look, known
         self._wording = wording
         self._name = name

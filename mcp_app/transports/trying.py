@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
+from django.views.decorators.debug import sensitive_variables
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.catalog.registry import MCPServer
@@ -44,6 +45,7 @@ class Tried:
         return str((self.result or {}).get("requestState", ""))
 
 
+@sensitive_variables()
 def call(
     params: Mapping[str, Any],
     caller: Caller,

@@ -81,7 +81,13 @@ class EndpointView:
     def _open(self, request: HttpRequest, *, streams: bool) -> tuple[Endpoint, Incoming]:
         headers = {name.lower(): value for name, value in request.headers.items()}
         incoming = Incoming(
-            request, headers, transport="http", streams=streams, again=lambda: request
+            request.method or "",
+            headers,
+            remote=request.META.get("REMOTE_ADDR") or None,
+            transport="http",
+            streams=streams,
+            again=lambda: request,
+            request=request,
         )
         return endpoint_for(self._server), incoming
 
