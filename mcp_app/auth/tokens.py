@@ -236,6 +236,8 @@ def check_expiry(
     `issued_at` is when the token was issued, if that is not now.
     """
     longest = longest_life()
+    if expires_at is not None and timezone.is_naive(expires_at) != timezone.is_naive(now):
+        raise ValidationError({"expires_at": _("An expiry has its time zone.")}, code="naive")
     if expires_at is not None and expires_at <= now:
         raise ValidationError({"expires_at": _("The expiry is in the past.")}, code="past")
     if longest is not None and (expires_at is None or expires_at > (issued_at or now) + longest):
@@ -265,10 +267,12 @@ def _locked(token: Token) -> Token:
 
 
 def _retire(token: Token, newest: int | None, now: datetime, deadline: datetime) -> datetime:
+    """End those there are; gives when the newest of them ends, which may be before the deadline."""
     secrets = TokenSecret.objects.using(_database()).filter(token=token)
     _end(secrets.exclude(pk__in=[newest]), now)
     _end(secrets.filter(pk__in=[newest]), deadline)
-    return deadline
+    ends = secrets.filter(pk__in=[newest]).values_list("valid_until", flat=True)
+    return min(end for end in (deadline, token.ends_at, *ends) if end is not None)
 
 
 def _end(secrets: QuerySet[TokenSecret], at: datetime) -> int:
