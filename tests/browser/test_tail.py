@@ -10,6 +10,9 @@ TAIL = "/admin/mcp_app/callevent/tail/"
 
 
 def test_calls_show_as_they_happen_once_each_and_are_stopped(site: Site) -> None:
+    # The page is to show these calls alone, whatever was looked at before.
+    forget = "from mcp_app.models import CallEvent; CallEvent.objects.all().delete()"
+    site.manage("shell", "--no-imports", "-c", forget)
     token = site.manage("mcp_token", "create", "admin", "--name=tail", "--plain").strip()
     seen = site.run("tail.mjs", tail=TAIL, token=token, shots=str(site.shots))
     assert seen["errors"] == []
