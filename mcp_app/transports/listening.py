@@ -1,13 +1,14 @@
 """Opens the streams that stay open, for whoever was let in."""
 
 import uuid
-from collections.abc import AsyncIterable, Callable, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.auth.liveness import Recall, ends_at, recall
+from mcp_app.catalog.definition import Declaration
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.handlers import server_info
 from mcp_app.dispatch.interfaces import SessionState
@@ -106,12 +107,26 @@ class Look:
 
     def __call__(self) -> Mapping[str, str] | None:
         """A digest of each list; None for a caller who is not let in any more."""
+        usable, server = self._usable(), self.services.server
+        if usable is None:
+            return None
+        return {kind: digest_of(kind, self.version, usable, server) for kind in self.kinds}
+
+    def readable(self, uris: Iterable[str]) -> list[str]:
+        """Those of the resources that the caller may read now."""
+        usable = self._usable()
+        if usable is None:
+            return []
+        found = [(uri, self.services.server.find_resource(uri)) for uri in uris]
+        return [uri for uri, one in found if one is not None and usable(one[0])]
+
+    def _usable(self) -> Callable[[Declaration], bool] | None:
+        """What the caller may use; None for one who is not let in any more."""
         caller = self.recall()
         if caller is None:
             return None
-        server = self.services.server
-        usable = partial(may_use, CallerAccess(caller, self.http_request, server), caller)
-        return {kind: digest_of(kind, self.version, usable, server) for kind in self.kinds}
+        access = CallerAccess(caller, self.http_request, self.services.server)
+        return partial(may_use, access, caller)
 
 
 def listen_stream(listening: Listening, services: Services) -> LiveStream:

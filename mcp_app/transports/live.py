@@ -5,8 +5,9 @@ database connection and nothing of the request that opened it. Whoever sends it 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, Protocol
 
 from mcp_app.dispatch.listening import KINDS, Credential, Interest
@@ -25,14 +26,23 @@ _MOST_WAITING: Final = 1000
 
 Notice = tuple[str, Mapping[str, Any]]
 """A topic and what was told there."""
-Look = Callable[[], Mapping[str, str] | None]
-"""In a lane, a digest of each list of interest as its caller sees it now; None where they are not
-let in any more."""
 
 
 def user_topic(user_id: Any) -> str:
     """Where it is told that what a user may do has changed."""
     return f"user:{user_id}"
+
+
+class Look(Protocol):
+    """What the caller of a stream may do now. Asked in a lane."""
+
+    def __call__(self) -> Mapping[str, str] | None:
+        """A digest of each list of interest as they see it; None where they are not let in."""
+        ...
+
+    def readable(self, uris: Iterable[str]) -> list[str]:
+        """Those of the resources that they may read."""
+        ...
 
 
 class Wording(Protocol):
@@ -190,8 +200,10 @@ class LiveStream:
     async def _concerning(self, heard: list[Notice]) -> list[tuple[str, dict[str, Any]]]:
         """The notices that follow from what was heard, each once."""
         updated = {message["uri"]: None for topic, message in heard if topic == RESOURCES_TOPIC}
+        # Who subscribed may have lost the right since.
+        readable = await READ.run(partial(self._look.readable, updated)) if updated else []
         told: list[tuple[str, dict[str, Any]]] = [
-            ("notifications/resources/updated", {"uri": uri}) for uri in updated
+            ("notifications/resources/updated", {"uri": uri}) for uri in readable
         ]
         if any(topic == LISTS_TOPIC or topic.startswith("user:") for topic, _ in heard):
             told += [(f"notifications/{kind}/list_changed", {}) for kind in await self._changed()]
