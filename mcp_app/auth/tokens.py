@@ -44,6 +44,8 @@ class RotationRefusal(StrEnum):
     EXPIRED = "expired"
     STALE = "stale"
     """Somebody else rotated it since the caller looked."""
+    GONE = "gone"
+    """Somebody deleted it since the caller looked."""
 
 
 class AlreadyIssued(Exception):
@@ -64,6 +66,7 @@ class TokenRotationRefused(Exception):
             RotationRefusal.STALE: _(
                 "This token was rotated meanwhile. Nothing was changed: look at it again first."
             ),
+            RotationRefusal.GONE: _("This token was deleted meanwhile. Issue a new one."),
         }[self.reason]
 
 
@@ -169,7 +172,7 @@ def rotate(
     saw, to have "at once" include the time since that page was shown.
 
     Raises:
-        TokenRotationRefused: revoked, expired, or rotated meanwhile.
+        TokenRotationRefused: revoked, expired, or rotated or deleted meanwhile.
         ValidationError: a grace below zero or above ten years.
     """
     now = now or timezone.now()
@@ -263,7 +266,10 @@ def _locked(token: Token) -> Token:
     if not connections[_database()].features.has_select_for_update:
         # SQLite ignores the row lock below; there the first write takes the lock of the database.
         tokens.update(name=F("name"))
-    return tokens.select_for_update().get()
+    locked = tokens.select_for_update().first()
+    if locked is None:
+        raise TokenRotationRefused(RotationRefusal.GONE)
+    return locked
 
 
 def _retire(token: Token, newest: int | None, now: datetime, deadline: datetime) -> datetime:

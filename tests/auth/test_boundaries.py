@@ -16,7 +16,7 @@ from django.db import connection
 from mcp_app import signals
 from mcp_app.auth import liveness
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.tokens import TokenRotationRefused, issue, revoke, rotate
+from mcp_app.auth.tokens import RotationRefusal, TokenRotationRefused, issue, revoke, rotate
 from mcp_app.auth.upkeep import due
 from mcp_app.auth.verification import CredentialsInvalid, Invalid, verify
 from mcp_app.dispatch.listening import Credential
@@ -228,6 +228,17 @@ def test_a_revocation_that_races_with_rotations_leaves_nothing_alive(
     made = [result for result in results if isinstance(result, Secret)]
     assert [refusal(secret, now) for secret in (old, *made)] == [Invalid.REVOKED] * (1 + len(made))
     assert not TokenSecret.objects.live(now).exists()
+
+
+def test_a_token_that_was_deleted_meanwhile_is_not_rotated(issued: Issued, now: datetime) -> None:
+    token, _ = issued
+    Token.objects.filter(pk=token.pk).delete()
+    with pytest.raises(TokenRotationRefused) as refused:
+        rotate(token, grace=HOUR, now=now)
+    assert refused.value.reason is RotationRefusal.GONE
+    assert "deleted meanwhile" in str(refused.value)
+    assert not revoke(token, now=now)
+    assert not TokenSecret.objects.exists()
 
 
 # --- whose token it is ---------------------------------------------------------------------------
