@@ -10,13 +10,12 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.display import change_link
 from mcp_app.admin.pages import Page, PagesAdmin
-from mcp_app.conf import settings
+from mcp_app.auth.liveness import live_sessions
 from mcp_app.models import Session, Token
 from mcp_app.transports.about import StreamKind
 from mcp_app.transports.bus import is_shared
@@ -94,7 +93,7 @@ class ConnectedPage(PagesAdmin):
         """Ask all processes, and show what they say beside what the database says."""
         processes = connected()
         lines = self._lines(processes)
-        live = self._live()
+        live = live_sessions().select_related("user", "token").order_by("-last_seen_at")
         return self.page_response(
             request,
             "admin/mcp_app/session/connected.html",
@@ -157,11 +156,6 @@ class ConnectedPage(PagesAdmin):
         if ended:
             self.log_change(request, session, gettext("Ended."))
         return ended
-
-    def _live(self) -> Any:
-        since = timezone.now() - settings.session_ttl
-        rows = Session.objects.filter(ended_at__isnull=True, last_seen_at__gt=since)
-        return rows.select_related("user", "token").order_by("-last_seen_at")
 
     def _lines(self, processes: Iterable[Process]) -> list[Line]:
         """The open streams, the newest first, with the names that users and tokens have now."""

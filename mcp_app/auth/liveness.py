@@ -67,6 +67,13 @@ def ends_at(token: Token) -> datetime | None:
     return min((end for end in (token.ends_at, valid_until) if end is not None), default=None)
 
 
+def live_sessions() -> QuerySet[Session]:
+    """Handshake sessions that neither ended nor idled too long."""
+    idle = timezone.now() - settings.session_ttl
+    rows: QuerySet[Session] = _rows(Session)
+    return rows.filter(ended_at__isnull=True, last_seen_at__gt=idle)
+
+
 def find_ended(credentials: Iterable[Credential]) -> set[Credential]:
     """Those whose secret, token, user or session is over, by one query for each kind."""
     asked = list(credentials)
@@ -74,9 +81,7 @@ def find_ended(credentials: Iterable[Credential]) -> set[Credential]:
     bare = (c.token_id for c in asked if not c.token_lookup)
     tokens = _of(_rows(Token).live(), "pk", bare)
     users = _of(_rows(get_user_model()).filter(active()), "pk", (c.user_id for c in asked))
-    idle = timezone.now() - settings.session_ttl
-    open_ones = _rows(Session).filter(ended_at__isnull=True, last_seen_at__gt=idle)
-    sessions = _of(open_ones, "key", (c.session_id for c in asked))
+    sessions = _of(live_sessions(), "key", (c.session_id for c in asked))
     return {
         c
         for c in asked

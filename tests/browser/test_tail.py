@@ -28,6 +28,7 @@ def test_calls_show_as_they_happen_once_each_and_are_stopped(site: Site) -> None
     assert seen["newestFirst"]
     assert all("no_such_tool" in row for row in seen["filtered"])
     assert seen["filteredLater"] == len(seen["filtered"]) + 1
+    assert seen["polled"] == 1
     assert "Process" in seen["asked"]
     assert "The call is stopped." in seen["stopped"]
     assert "stopped by admin" in seen["story"]
