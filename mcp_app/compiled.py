@@ -62,8 +62,8 @@ def _made(model: Any, values: Any) -> Any:
 
 def _is_simple(model: type[Model]) -> bool:
     """Whether no code but Django's has a say in how rows are made, and nobody listens to it."""
-    listens = pre_init.has_listeners(model) or post_init.has_listeners(model)
-    return not listens and _is_made_by_django(model)
+    is_heard = any(s.receivers and s.has_listeners(model) for s in _SIGNALS)
+    return not is_heard and _is_made_by_django(model)
 
 
 @lru_cache(maxsize=64)
@@ -75,6 +75,7 @@ def _is_made_by_django(model: type[Model]) -> bool:
     )
 
 
+_SIGNALS: Final = (pre_init, post_init)
 _MAKING: Final = frozenset({"__init__", "__new__", "__setattr__", "from_db"})
 _STORING: Final = (DeferredAttribute, ForeignKeyDeferredAttribute)
 """What of a row's attributes only keeps what it is given."""

@@ -158,7 +158,9 @@ class Settings:
             default = DEFAULTS[name]
         except KeyError:
             raise AttributeError(f"MCP_APP has no setting {name!r}") from None
-        return self.raw.get(name, default)
+        # As `raw`, which would be one more call for each of some forty reads a request.
+        configured = _READ.get("MCP_APP")
+        return (self.raw if configured is None else configured).get(name, default)
 
     @property
     def raw(self) -> Mapping[str, Any]:

@@ -57,7 +57,7 @@ def to_event(record: CallRecord) -> CallEvent:
         "created_at": _moment(record.started_at),
         "duration_ms": None if record.duration is None else record.duration * 1000,
         **_who(record),
-        **{name: _column(getattr(record, name), name) for name in _TEXTS},
+        **{name: _column(text, name) if (text := getattr(record, name)) else "" for name in _TEXTS},
         "request_id": _request_id(record.request_id),
         "error_text": _error_text(record, keys) if record.error_text else "",
         "correlation_id": record.correlation_id[: _WIDTHS["correlation_id"]],

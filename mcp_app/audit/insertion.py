@@ -4,18 +4,16 @@ Of a row the ORM makes SQL anew each time; here the SQL stays, and each value is
 field prepares it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import CharField, Field, FloatField, TextField
+from django.db.models import CharField, FloatField, TextField
 from django.db.models.sql import InsertQuery
 
 from mcp_app.compiled import kept
 from mcp_app.models import CallEvent
-
-Prepare = Callable[[Any], Any]
 
 _MOST: Final = 32
 """Rows of one statement: SQLite takes 999 values at once."""
@@ -46,7 +44,7 @@ class _Insert:
 
     def __init__(self, connection: BaseDatabaseWrapper, count: int) -> None:
         self._connection = connection
-        self._prepared = [(f.attname, _preparation(f, connection)) for f in _FIELDS]
+        self._fields = [(f.attname, _PLAIN.get(type(f)), f.get_db_prep_save) for f in _FIELDS]
         self._sql, parameters = _compiled(connection, count)
         # PostgreSQL is given the values of each column together (UNNEST), others row by row.
         self._by_column = all(isinstance(parameter, list) for parameter in parameters)
@@ -67,7 +65,11 @@ class _Insert:
             return [key for (key,) in cursor.fetchall()]
 
     def _values(self, event: dict[str, Any]) -> list[Any]:
-        return [prepare(event[name]) for name, prepare in self._prepared]
+        """As the driver is given them."""
+        return [
+            value if type(value := event[name]) is plain else prepare(value, self._connection)
+            for name, plain, prepare in self._fields
+        ]
 
 
 def _compiled(connection: BaseDatabaseWrapper, count: int) -> tuple[str, Sequence[Any]]:
@@ -77,15 +79,3 @@ def _compiled(connection: BaseDatabaseWrapper, count: int) -> tuple[str, Sequenc
     compiler.returning_fields = [CallEvent._meta.pk]
     ((sql, parameters),) = compiler.as_sql()
     return sql, parameters
-
-
-def _preparation(field: "Field[Any, Any]", connection: BaseDatabaseWrapper) -> Prepare:
-    """How a value of the field is given to the driver."""
-    plain = _PLAIN.get(type(field))
-
-    def prepare(value: Any) -> Any:
-        if type(value) is plain:
-            return value
-        return field.get_db_prep_save(value, connection=connection)
-
-    return prepare
