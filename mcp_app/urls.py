@@ -5,7 +5,10 @@ from typing import Any, Final
 from django.urls import URLPattern, re_path
 
 from mcp_app.catalog.registry import MCPServer, default_server
+from mcp_app.transports.unreached import bad_request
 from mcp_app.transports.view import EndpointView
+
+__all__ = ["app_name", "bad_request", "endpoint", "patterns", "urlpatterns"]
 
 app_name: Final = "mcp_app"
 

@@ -5,6 +5,7 @@ It ends only what it started, by its process id.
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -127,7 +128,7 @@ def scratch_database(kind: str) -> Iterator[str]:
     # Here, since the tests of the layers without Django run without a driver too.
     import psycopg
 
-    name = f"scratch_{os.getpid()}"
+    name = f"scratch_{os.getpid()}_{secrets.token_hex(4)}"
     with psycopg.connect(**POSTGRESQL, dbname="postgres", autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"'.encode())
         try:

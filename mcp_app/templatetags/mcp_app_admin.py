@@ -34,6 +34,14 @@ def mcp_app_calls(context: Mapping[str, Any], of: Any) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def mcp_app_view_as(context: Mapping[str, Any], of: Any) -> str:
+    """The address of what a user or a token's holder is shown, for those who may see it."""
+    from mcp_app.admin.links import view_as_url
+
+    return view_as_url(context["request"], of) if of else ""
+
+
+@register.simple_tag(takes_context=True)
 def mcp_app_page(context: Mapping[str, Any], slug: str, **query: str) -> str:
     """The address of a page of the catalogue's, for those who may open it."""
     from mcp_app.admin.links import page_url

@@ -1,7 +1,8 @@
-"""A middleware that a host switches on while it is being repaired."""
+"""Middleware of hosts that lets nothing through: under repair, or suspicious of everybody."""
 
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpResponse
 
 
@@ -10,5 +11,14 @@ def closed(get_response: Any) -> Any:
 
     def middleware(request: Any) -> HttpResponse:
         return HttpResponse("<h1>Back soon</h1>", status=503, headers={"Retry-After": "60"})
+
+    return middleware
+
+
+def suspicious(get_response: Any) -> Any:
+    """Find every request bad."""
+
+    def middleware(request: Any) -> HttpResponse:
+        raise SuspiciousOperation("No.")
 
     return middleware

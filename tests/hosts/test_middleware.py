@@ -91,6 +91,31 @@ def test_behind_a_proxy_that_ends_tls_nothing_is_redirected(
     assert post(token).status == 200
 
 
+def test_a_host_that_middleware_refuses_is_answered_as_the_endpoint_does(
+    post: Post, token: str, host: Any
+) -> None:
+    host.ALLOWED_HOSTS = ["shop.example"]
+    told = []
+    for stack in ([], [COMMON], [SECURITY, COMMON]):
+        host.MIDDLEWARE, host.SECURE_SSL_REDIRECT = stack, SECURITY in stack
+        for path in ("/mcp", "/mcp/"):
+            answer = post(token, path=path)
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.error["code"] == 400
+            told.append((answer.status, answer.body))
+        assert b"<title>Bad Request" in post(token, path="/page/").body or not stack
+    assert set(told) == {(400, told[0][1])}
+    assert not CallEvent.objects.exists()
+
+
+def test_what_else_middleware_finds_bad_is_json_too(post: Post, token: str, host: Any) -> None:
+    host.MIDDLEWARE = ["tests.hosts.maintenance.suspicious"]
+    answer = post(token)
+    assert (answer.status, answer.error["code"]) == (400, -32600)
+    host.MCP_APP = {**host.MCP_APP, "ENABLED": False}
+    assert (post(token).status, post(token).body) == (404, b"")
+
+
 def test_a_maintenance_page_runs_no_tool(post: Post, token: str, host: Any) -> None:
     host.MIDDLEWARE = [SECURITY, CLOSED]
     answer = post(token)

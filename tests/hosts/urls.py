@@ -13,6 +13,7 @@ def page(request: HttpRequest) -> HttpResponse:
     return HttpResponse("page")
 
 
+handler400 = "mcp_app.urls.bad_request"
 urlpatterns = [
     path("mcp", include(endpoint(server))),
     path("accounts/login/", page),

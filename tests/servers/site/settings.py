@@ -1,7 +1,8 @@
 """The settings of the small product; `EXAMPLE_STATE` names the folder of its database.
 
 `SITE_MCP_APP` holds settings of the app as JSON, `SITE_CONN_MAX_AGE` the seconds that a database
-connection is kept, and `SITE_DOOR` is "view" where Django's handler is to serve the endpoint.
+connection is kept, `SITE_DOOR` is "view" where Django's handler is to serve the endpoint, and
+`SITE_CALLS` names a PostgreSQL database for the call log.
 """
 
 import json
@@ -21,3 +22,6 @@ if "SITE_PREFIX" in os.environ:
 MCP_APP = {**MCP_APP, **json.loads(os.environ.get("SITE_MCP_APP", "{}"))}
 if "SITE_CONN_MAX_AGE" in os.environ:
     DATABASES["default"]["CONN_MAX_AGE"] = int(os.environ["SITE_CONN_MAX_AGE"])
+if "SITE_CALLS" in os.environ:
+    DATABASES["calls"] = {**DATABASES["default"], "NAME": os.environ["SITE_CALLS"]}
+    MCP_APP["AUDIT_DATABASE"] = "calls"

@@ -3,13 +3,14 @@
 import asyncio
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.contrib.auth import get_user_model
 from rest_framework.permissions import IsAuthenticated
 
-from mcp_app import Context, MCPServer
+from mcp_app import Context, MCPServer, Progress
 
 server = MCPServer("killed")
 
@@ -25,6 +26,33 @@ def write(username: str) -> str:
     """Write one row."""
     get_user_model().objects.create(username=username)
     return username
+
+
+@server.tool(permission_classes=[IsAuthenticated])
+async def awrite(username: str) -> str:
+    """Write one row from async code."""
+    await get_user_model().objects.acreate(username=username)
+    return username
+
+
+@server.tool(permission_classes=[IsAuthenticated])
+def write_in_steps(username: str) -> Iterator[Progress | str]:
+    """Write one row, and say so before and after."""
+    yield Progress(1)
+    get_user_model().objects.create(username=username)
+    yield username
+
+
+@server.tool(read_only=True, permission_classes=[IsAuthenticated])
+def measure(text: str) -> int:
+    """Count the characters."""
+    return len(text)
+
+
+@server.tool(read_only=True, permission_classes=[IsAuthenticated])
+async def ameasure(text: str) -> int:
+    """Count them on the event loop."""
+    return len(text)
 
 
 @server.tool(permission_classes=[IsAuthenticated], timeout=600.0)
