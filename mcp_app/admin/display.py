@@ -1,7 +1,7 @@
 """How the admin's cells look: badges, prefixes, JSON. What a caller sent is always escaped."""
 
 import json
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ GROUP_TONES: Final = {
 }
 """An outcome has its group's colour, so that a call looks alike in a list and in the chart."""
 
-_TONES: Final = {
+_TONES: Final[Mapping[str, str]] = {
     TokenStatus.ACTIVE: "good",
     TokenStatus.EXPIRING: "warn",
     TokenStatus.EXPIRED: "dull",
@@ -42,7 +42,7 @@ def badge(value: str, label: Any) -> SafeString:
 
 def tone(value: str) -> str:
     """The colour of a badge's mark, by name."""
-    return _TONES.get(value, "bad")  # type: ignore[call-overload,no-any-return]
+    return _TONES.get(value, "bad")
 
 
 def passed(gate: bool | None) -> SafeString:
