@@ -335,3 +335,19 @@ def test_seeing_takes_the_permission(
 ) -> None:
     assert staff_client("view_token").get(url("changelist")).status_code == 403
     assert staff_client("view_callevent").get(url("changelist")).status_code == 200
+
+
+def test_all_is_offered_only_where_some_are_hidden(
+    boss_client: Client, events: dict[str, CallEvent]
+) -> None:
+    plain = boss_client.get(url("changelist")).content.decode()
+    filtered = boss_client.get(url("changelist"), {"result": "ok"}).content.decode()
+    searched = boss_client.get(url("changelist"), {"q": "ana"}).content.decode()
+    assert ["Show all</a>)" in text for text in (plain, filtered, searched)] == [False, True, True]
+
+
+def test_what_came_of_a_call_is_asked_in_one_place(boss_client: Client) -> None:
+    specs = boss_client.get(url("changelist")).context["cl"].filter_specs
+    names = [spec.parameters[0] for spec in specs]
+    start = names.index("result")
+    assert names[start : start + 3] == ["result", "outcome__exact", "decision"]
