@@ -25,6 +25,14 @@ def mcp_app_pages(context: Mapping[str, Any]) -> list[Any]:
     return links(context["request"])
 
 
+@register.inclusion_tag("admin/mcp_app/closures.html", takes_context=True)
+def mcp_app_closures(context: Mapping[str, Any]) -> dict[str, Any]:
+    """Which whole servers are closed or read-only now: why, until when, and where that is set."""
+    from mcp_app.admin.closures import closures
+
+    return {"closures": closures(context["request"])}
+
+
 @register.simple_tag(takes_context=True)
 def mcp_app_calls(context: Mapping[str, Any], of: Any) -> str:
     """The address of the calls of a user or with a token, for those who may see them."""

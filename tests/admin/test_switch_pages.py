@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -165,3 +167,43 @@ def test_one_for_the_same_is_said_to_be_replaced(boss_client: Client) -> None:
     assert "The first." in asked.content.decode()
     confirm(boss_client, asked)
     assert Switch.objects.in_force().get().reason == "The second."
+
+
+INDEX = reverse("admin:app_list", args=["mcp_app"])
+TOLD = (
+    INDEX,
+    *(reverse(f"admin:mcp_app_callevent_{page}") for page in ("changelist", "overview", "tail")),
+    reverse("admin:mcp_app_catalogue_changelist"),
+)
+
+
+@pytest.mark.parametrize("page", TOLD)
+@pytest.mark.parametrize("kind", ["maintenance", "read_only"])
+def test_a_closed_server_is_told_on_the_pages(boss_client: Client, kind: str, page: str) -> None:
+    assert "mcp-closure" not in boss_client.get(page).content.decode()
+    until = timezone.now() + timedelta(hours=2)
+    switch = turn(switch_for(kind, "default", reason="<b>Moving</b> house.", until=until))
+    text = boss_client.get(page).content.decode()
+    banner = text.partition('class="mcp-note mcp-closure"')[2].partition("</p>")[0]
+    assert "&lt;b&gt;Moving&lt;/b&gt; house." in banner
+    assert f"{timezone.localtime(until):%H:%M:%S}" in banner
+    assert reverse("admin:mcp_app_switch_change", args=[switch.pk]) in banner
+
+
+def test_closures_are_one_query_and_link_for_those_who_may_see_switches(
+    staff_client: Callable[..., Client],
+) -> None:
+    client = staff_client("view_callevent")
+    turn(switch_for("maintenance", "default", reason="Moving house."))
+    page = reverse("admin:mcp_app_callevent_overview")
+    with CaptureQueriesContext(connection) as asked:
+        text = client.get(page).content.decode()
+    assert sum("mcp_app_switch" in query["sql"] for query in asked) == 1
+    assert "Moving house." in text
+    assert "/switch/" not in text
+
+
+def test_one_tool_that_is_off_closes_no_server(boss_client: Client) -> None:
+    tool = sorted(default_server.tools)[0]
+    turn(switch_for("off", "default", noun="tool", name=tool, reason="It is broken."))
+    assert "mcp-closure" not in boss_client.get(INDEX).content.decode()
