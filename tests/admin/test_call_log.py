@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from mcp_app.admin import paging
 from mcp_app.audit.outcomes import GROUPS
+from mcp_app.audit.seals import seal
 from mcp_app.auth.hashing import Secret
 from mcp_app.dispatch.interfaces import Decision, Outcome
 from mcp_app.models import CallDecision, CallEvent, CallOutcome, Token
@@ -328,6 +329,36 @@ def test_deleting_takes_the_permission(
     assert allowed.post(target, {"post": "yes"}).status_code == 302
     assert CallEvent.objects.count() == 2
     assert LogEntry.objects.count() == 1
+
+
+def test_deleting_many_takes_the_permission_and_is_chosen_by_nobody_unasked(
+    staff_client: Callable[..., Client], events: dict[str, CallEvent]
+) -> None:
+    asked = {"action": "delete_selected", "_selected_action": [events["ana"].pk], "post": "yes"}
+    staff_client("view_callevent").post(url("changelist"), asked)
+    assert CallEvent.objects.count() == 3
+    allowed = staff_client("view_callevent", "delete_callevent")
+    form = allowed.get(url("changelist")).context["action_form"]
+    assert form.fields["action"].choices[0][0] == ""
+    assert not form["action"].value()
+    allowed.post(url("changelist"), asked)
+    assert CallEvent.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_deletion_does_to_the_seals_is_said_before(
+    boss_client: Client, events: dict[str, CallEvent]
+) -> None:
+    chosen = {"action": "delete_selected", "_selected_action": [events["ana"].pk]}
+    one = boss_client.get(url("delete", events["ana"].pk)).content.decode()
+    many = boss_client.post(url("changelist"), chosen).content.decode()
+    for text in (one, many):
+        assert "No seal covers this yet" in text
+        assert 'name="post" value="yes"' in text
+    assert len(list(seal("default"))) == 1
+    many = boss_client.post(url("changelist"), chosen).content.decode()
+    assert "Sealed calls are among them" in many
+    assert 'name="post" value="yes"' not in many
 
 
 def test_seeing_takes_the_permission(
