@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c requirements/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-pure coverage check lint format types contracts django-checks package messages live browser interop conformance bench bench-peers requirements clean
+.PHONY: help run test test-pure coverage check lint format types contracts django-checks package messages live browser pictures interop conformance bench bench-peers requirements clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -65,6 +65,10 @@ live: $(VENV)/dev.stamp ## our own servers as processes, killed in the middle of
 
 browser: $(VENV)/dev.stamp ## the admin's pages in Chromium (needs npm and Chromium; BROWSER_SHOTS=folder)
 	$(BIN)/python -m pytest -m browser -n auto --dist loadfile $(ARGS)
+
+pictures: $(VENV)/dev.stamp ## docs/pictures anew, from the browser tests
+	shots=$$(mktemp -d) && BROWSER_SHOTS=$$shots $(MAKE) browser && \
+	  for picture in docs/pictures/*.png; do cp "$$shots/$${picture##*/}" "$$picture"; done
 
 interop: $(VENV)/dev.stamp ## other people's clients on live servers (needs Node, PostgreSQL)
 	$(BIN)/python -m pytest -m interop -n auto --dist loadfile $(ARGS)

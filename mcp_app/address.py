@@ -11,8 +11,12 @@ def client_address(request: Any) -> str | None:
     As in DRF: with `MCP_APP["NUM_PROXIES"]` = n > 0, the n-th address from the right of
     `X-Forwarded-For`, which only a trusted proxy can have written; with 0 the header is ignored.
     """
-    remote: str | None = request.META.get("REMOTE_ADDR") or None
-    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    meta = request.META
+    return address_behind(meta.get("REMOTE_ADDR") or None, meta.get("HTTP_X_FORWARDED_FOR", ""))
+
+
+def address_behind(remote: str | None, forwarded: str) -> str | None:
+    """The same from the server's peer and the text of `X-Forwarded-For`."""
     if not settings.NUM_PROXIES or not forwarded:
         return remote
     addresses = [part.strip() for part in forwarded.split(",")]

@@ -17,7 +17,7 @@ class MCPAppConfig(AppConfig):
         """Refuse wrong settings, wire what listens, find the tools."""
         from mcp_app import checks, conf, deployment  # noqa: F401 - models must be loaded first
         from mcp_app.integrations import values
-        from mcp_app.transports import beacon, changes, stopping
+        from mcp_app.transports import beacon, changes, connected, stopping
         from mcp_app.work import promises
 
         conf.validate()
@@ -27,4 +27,5 @@ class MCPAppConfig(AppConfig):
         changes.connect()
         beacon.connect()
         stopping.connect()
+        connected.connect()
         checks.report()

@@ -4,13 +4,20 @@ Building a query takes the ORM some twenty times as long as running it takes, so
 the connection that it was compiled for, and ends with it.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from inspect import getattr_static
 from typing import Any, Final, TypeVar
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model, QuerySet
+from django.db.models.base import ModelState
+from django.db.models.fields.related_descriptors import ForeignKeyDeferredAttribute
+from django.db.models.query_utils import DeferredAttribute
+from django.db.models.signals import post_init, pre_init
 
 Kept = TypeVar("Kept")
+Made = TypeVar("Made", bound=Model)
 
 _KEPT: Final = "_mcp_app_compiled"
 
@@ -33,8 +40,45 @@ class Columns:
         self.paths = [path + name for name in self.names]
 
     def made(self, alias: str, values: Sequence[Any]) -> Any:
-        """The model that the values are of, as the ORM makes it."""
-        return self.model.from_db(alias, self.names, values)
+        """The row that the values are of, as the ORM makes it."""
+        if not _is_simple(self.model):
+            return self.model.from_db(alias, self.names, values)
+        row = _made(self.model, zip(self.names, values, strict=True))
+        row._state.adding, row._state.db = False, alias
+        return row
+
+
+def new(model: type[Made], values: Mapping[str, Any]) -> Made:
+    """A row that is not saved, from a value for each column: much faster than by `__init__`."""
+    return _made(model, values) if _is_simple(model) else model(**values)
+
+
+def _made(model: Any, values: Any) -> Any:
+    row = model.__new__(model)
+    row._state = ModelState()
+    vars(row).update(values)
+    return row
+
+
+def _is_simple(model: type[Model]) -> bool:
+    """Whether no code but Django's has a say in how rows are made, and nobody listens to it."""
+    is_heard = any(s.receivers and s.has_listeners(model) for s in _SIGNALS)
+    return not is_heard and _is_made_by_django(model)
+
+
+@lru_cache(maxsize=64)
+def _is_made_by_django(model: type[Model]) -> bool:
+    own = (vars(cls).keys() for cls in model.__mro__ if cls not in (Model, object))
+    attributes = (getattr_static(model, field.attname) for field in model._meta.concrete_fields)
+    return all(names.isdisjoint(_MAKING) for names in own) and all(
+        type(attribute) in _STORING for attribute in attributes
+    )
+
+
+_SIGNALS: Final = (pre_init, post_init)
+_MAKING: Final = frozenset({"__init__", "__new__", "__setattr__", "from_db"})
+_STORING: Final = (DeferredAttribute, ForeignKeyDeferredAttribute)
+"""What of a row's attributes only keeps what it is given."""
 
 
 class Select:

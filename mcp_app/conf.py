@@ -158,7 +158,9 @@ class Settings:
             default = DEFAULTS[name]
         except KeyError:
             raise AttributeError(f"MCP_APP has no setting {name!r}") from None
-        return self.raw.get(name, default)
+        # As `raw`, which would be one more call for each of some forty reads a request.
+        configured = _READ.get("MCP_APP")
+        return (self.raw if configured is None else configured).get(name, default)
 
     @property
     def raw(self) -> Mapping[str, Any]:
@@ -202,8 +204,9 @@ class Settings:
     def hooks(self, name: str) -> tuple[Any, ...]:
         """The functions under one of `HOOKS`, in order."""
         stated = getattr(self, name)
-        listed = stated if isinstance(stated, list | tuple) else [stated] if stated else []
-        return _loaded(listed)
+        if not stated:
+            return ()
+        return _loaded(stated if isinstance(stated, list | tuple) else [stated])
 
     @property
     def origin_check(self) -> Callable[[str], bool] | None:

@@ -1,19 +1,20 @@
 """One caller's access, asked by lists and calls alike, remembered for the length of a request."""
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest
-from rest_framework.exceptions import APIException
-from rest_framework.permissions import AllowAny
+from django.http import HttpRequest
 from rest_framework.throttling import BaseThrottle
 
 from mcp_app.access.in_force import Announced
+from mcp_app.access.permissions import OPEN, Permissions, classes_of
 from mcp_app.access.switches import Switches
 from mcp_app.access.throttling import SlidingWindowThrottle
-from mcp_app.access.view import DeclaredRequest, DeclaredView, method_of
+from mcp_app.access.view import (
+    DeclaredRequest,
+    DeclaredView,
+    method_of,
+)
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.conf import settings
@@ -25,10 +26,6 @@ from mcp_app.protocol.errors import LimitsUnavailable, SwitchedOff
 from mcp_app.protocol.route import Route
 from mcp_app.protocol.versions import VERSIONS
 from mcp_app.rates import outage
-
-logger: Final = logging.getLogger("mcp_app.access")
-
-_OPEN: Final = (AllowAny,)
 
 
 class CallerAccess:
@@ -60,6 +57,7 @@ class CallerAccess:
         self._http_request = http_request
         self._requests: dict[str, DeclaredRequest] = {}
         self._permitted: dict[Declaration, bool] = {}
+        self._permissions = Permissions(caller.user, self.request_for)
         self._hidden: Mapping[Any, str] = {}
         self._switches = switches or Switches(server, announced)
 
@@ -80,7 +78,8 @@ class CallerAccess:
         hooks = settings.list_tools
         if hooks and any(isinstance(declared, Tool) for declared in asked):
             asked = list(dict.fromkeys([*self._server.tools.values(), *asked]))
-        self._permitted |= {declared: self._ask(declared) for declared in asked}
+        admit = self._permissions.admit
+        self._permitted |= {declared: admit(declared) for declared in asked}
         tools = [tool for tool in asked if isinstance(tool, Tool) and self._permitted[tool]]
         if hooks and tools:
             self._hidden = hidden(hooks, self._context(), tools)
@@ -127,7 +126,8 @@ class CallerAccess:
         Raises:
             LimitsUnavailable: where they count is away, and calls are not to go uncounted.
         """
-        classes = _or_default(declared.throttle_classes, settings.throttle_classes)
+        own = declared.throttle_classes
+        classes = settings.throttle_classes if own is None else own
         if not classes:
             return None
         request = self.request_for(declared)
@@ -152,23 +152,7 @@ class CallerAccess:
 
     def is_public(self, declared: Declaration) -> bool:
         """Whether anybody at all may use it."""
-        classes = _or_default(declared.permission_classes, settings.permission_classes)
-        return settings.ALLOW_ANONYMOUS and classes == _OPEN and not declared.scopes
-
-    def _ask(self, declared: Declaration) -> bool:
-        classes = _or_default(declared.permission_classes, settings.permission_classes)
-        if classes == _OPEN:
-            return True
-        try:
-            request = self.request_for(declared)
-            view: Any = DeclaredView(declared, request)
-            return all(cls().has_permission(request, view) for cls in classes)
-        except (APIException, Http404, PermissionDenied):
-            return False
-        except BaseException:
-            # A gate that breaks stays shut, and one broken gate hides nothing else.
-            logger.exception("A permission class of %s %r failed", declared.noun, declared.key)
-            return False
+        return settings.ALLOW_ANONYMOUS and classes_of(declared) == OPEN and not declared.scopes
 
 
 def _longest_wait(throttles: list[BaseThrottle], request: Any, view: Any) -> float | None:
@@ -185,7 +169,3 @@ def _longest_wait(throttles: list[BaseThrottle], request: Any, view: Any) -> flo
         if isinstance(throttle, SlidingWindowThrottle):
             throttle.give_back()
     return max(waits)
-
-
-def _or_default(own: tuple[Any, ...] | None, default: tuple[type, ...]) -> tuple[Any, ...]:
-    return default if own is None else own

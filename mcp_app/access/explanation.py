@@ -3,8 +3,9 @@
 It asks what the gates ask, and spends nothing: no throttle counts, and nobody is asked to agree.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -20,6 +21,7 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.models import Token
 from mcp_app.models.limits import names
+from mcp_app.protocol.errors import SwitchedOff, SwitchesUnavailable
 from mcp_app.scopes import way
 
 
@@ -76,8 +78,7 @@ def throttle_classes(declared: Declaration) -> tuple[Any, ...]:
 
 
 def _maintenance(access: CallerAccess) -> Gate:
-    closed = access.in_maintenance()
-    return Gate(_("maintenance"), closed is None, closed.message if closed else _("not closed"))
+    return _asked(_("maintenance"), access.in_maintenance, _("not closed"))
 
 
 def _permissions(declared: Declaration, access: CallerAccess) -> Iterator[Gate]:
@@ -109,8 +110,15 @@ def _hidden(declared: Declaration, access: CallerAccess) -> Iterator[Gate]:
 
 
 def _switches(declared: Declaration, access: CallerAccess) -> Gate:
-    off = access.switched_off(declared)
-    return Gate(_("switches"), off is None, off.message if off else _("none is set"))
+    return _asked(_("switches"), partial(access.switched_off, declared), _("none is set"))
+
+
+def _asked(name: str, ask: Callable[[], SwitchedOff | None], nothing: str) -> Gate:
+    try:
+        off = ask()
+    except SwitchesUnavailable as error:
+        return Gate(name, False, error.message)
+    return Gate(name, off is None, off.message if off else nothing)
 
 
 def _limits(declared: Declaration, caller: Caller) -> Gate:

@@ -2,14 +2,15 @@
 
 One small query by index and no cache, which could keep alive in one process what another turned
 off; requests that wait for a thread at the same time share it. Where it cannot be read the request
-fails: nothing runs unasked.
+is refused in words: nothing runs unasked.
 """
 
+import logging
 import math
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from django.db import router, transaction
+from django.db import Error, router, transaction
 from django.utils import timezone
 
 from mcp_app.access.in_force import Announced
@@ -17,7 +18,9 @@ from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer
 from mcp_app.models import Switch, SwitchKind
 from mcp_app.models.switches import noun_of
-from mcp_app.protocol.errors import SwitchedOff
+from mcp_app.protocol.errors import SwitchedOff, SwitchesUnavailable
+
+logger: Final = logging.getLogger("mcp_app.access")
 
 
 class Switches:
@@ -28,8 +31,17 @@ class Switches:
         self._rows: list[Switch] | None = None
 
     def _in_force(self) -> list[Switch]:
+        """The rows.
+
+        Raises:
+            SwitchesUnavailable: they cannot be read.
+        """
         if self._rows is None:
-            self._rows = self._announced.take()
+            try:
+                self._rows = self._announced.take()
+            except Error as error:
+                logger.error("Switches cannot be read: %s", type(error).__name__, exc_info=error)
+                raise SwitchesUnavailable from error
         return self._rows
 
     def closing(self) -> SwitchedOff | None:

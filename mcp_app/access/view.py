@@ -25,7 +25,7 @@ def method_of(declared: Declaration) -> str:
 class DeclaredView:
     """A tool, a resource or a prompt in the place of a view: what DRF's own classes read of one."""
 
-    def __init__(self, declared: Declaration, request: Request) -> None:
+    def __init__(self, declared: Declaration, request: Any) -> None:
         self.declared = declared
         self.tool = declared if isinstance(declared, Tool) else None
         self.request = request

@@ -20,6 +20,7 @@ from mcp_app.admin.pages import Page
 from mcp_app.admin.paging import BoundedPaginator
 from mcp_app.admin.subjects import SOURCE
 from mcp_app.dispatch.services import may_use
+from mcp_app.models.people import active
 from mcp_app.transports.subjects import access_of, caller_of
 
 USERS: Final = 20
@@ -96,9 +97,7 @@ def chosen(asked: dict[str, Any]) -> QuerySet[Any]:
     """The active users of a group whose names begin so, by name."""
     model = get_user_model()
     name = model.USERNAME_FIELD
-    users = model._default_manager.order_by(name)
-    if any(field.name == "is_active" for field in model._meta.concrete_fields):
-        users = users.filter(is_active=True)
+    users = model._default_manager.filter(active()).order_by(name)
     if asked.get("group"):
         users = users.filter(groups=asked["group"])
     begins = asked.get("user", "").strip()

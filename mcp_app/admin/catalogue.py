@@ -14,7 +14,7 @@ from mcp_app.admin.details import details
 from mcp_app.admin.entries import LABELS, Entry, entries, find
 from mcp_app.admin.links import address, log_url, page_url
 from mcp_app.admin.pages import LIST, Page, registered
-from mcp_app.admin.viewing import ViewAsPage
+from mcp_app.admin.trying import TryPage
 from mcp_app.audit.storage import database
 from mcp_app.audit.usage import Usage, usage
 from mcp_app.models import CallEvent, Catalogue, Switch
@@ -23,7 +23,7 @@ PER_PAGE: Final = 50
 
 
 @admin.register(Catalogue)
-class CatalogueAdmin(ViewAsPage):
+class CatalogueAdmin(TryPage):
     """Pages alone: what is declared in code is neither added, changed nor deleted here."""
 
     class Media:
@@ -128,11 +128,16 @@ class CatalogueAdmin(ViewAsPage):
         """Where one may go from here."""
         of = {"of": entry.reference}
         found = [
+            (_("Try it"), self._try_url(request, entry)),
             (_("Explain: who may, and why"), page_url(request, Catalogue, "explain", of)),
             (_("Who may call it"), self._callers_url(request, entry)),
             (_("Switch it off"), "" if off else self._switch_url(request, entry)),
         ]
         return [(said, url) for said, url in found if url]
+
+    def _try_url(self, request: HttpRequest, entry: Entry) -> str:
+        is_tool, of = entry.kind == "tool", {"of": entry.reference}
+        return page_url(request, Catalogue, "try", of) if is_tool else ""
 
     def _callers_url(self, request: HttpRequest, entry: Entry) -> str:
         is_tool, asked = entry.kind == "tool", {"q": entry.declared.key}

@@ -1,7 +1,7 @@
 """How the admin's cells look: badges, prefixes, JSON. What a caller sent is always escaped."""
 
 import json
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,23 +11,26 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from mcp_app.audit.outcomes import GROUPS, OutcomeGroup
 from mcp_app.audit.periods import local
-from mcp_app.models import CallEvent, CallOutcome, TokenStatus
+from mcp_app.models import CallEvent, TokenStatus
 
 NOTHING: Final = "-"
 
-_TONES: Final = {
+GROUP_TONES: Final = {
+    OutcomeGroup.OK: "good",
+    OutcomeGroup.FAILED: "bad",
+    OutcomeGroup.TURNED_AWAY: "warn",
+    OutcomeGroup.UNFINISHED: "dull",
+}
+"""An outcome has its group's colour, so that a call looks alike in a list and in the chart."""
+
+_TONES: Final[Mapping[str, str]] = {
     TokenStatus.ACTIVE: "good",
     TokenStatus.EXPIRING: "warn",
     TokenStatus.EXPIRED: "dull",
     TokenStatus.REVOKED: "bad",
-    CallOutcome.OK: "good",
-    CallOutcome.STARTED: "dull",
-    CallOutcome.CANCELLED: "dull",
-    CallOutcome.ERROR: "warn",
-    CallOutcome.INVALID: "warn",
-    CallOutcome.THROTTLED: "warn",
-    CallOutcome.TIMEOUT: "warn",
+    **{each: GROUP_TONES[group] for group, outcomes in GROUPS.items() for each in outcomes},
 }
 """By value, so that a stored string finds its tone too; the rest are bad."""
 
@@ -39,7 +42,7 @@ def badge(value: str, label: Any) -> SafeString:
 
 def tone(value: str) -> str:
     """The colour of a badge's mark, by name."""
-    return _TONES.get(value, "bad")  # type: ignore[call-overload,no-any-return]
+    return _TONES.get(value, "bad")
 
 
 def passed(gate: bool | None) -> SafeString:

@@ -43,13 +43,13 @@ from mcp_app.models import CallEvent
 FILTERS: Final = (
     PeriodFilter,
     ResultFilter,
+    OutcomeFilter,
+    DecisionFilter,
     ToolFilter,
     UserFilter,
     TokenFilter,
     ClientFilter,
     DurationFilter,
-    OutcomeFilter,
-    DecisionFilter,
 )
 FIELDS: Final = frozenset(name for each in FILTERS for name in each.parameters)
 

@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from mcp_app.admin.pages import PagesAdmin, registered
-from mcp_app.models import CallEvent, Token
+from mcp_app.models import CallEvent, Catalogue, Token, TokenSecret
 
 
 class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
@@ -65,6 +65,18 @@ def page_url(request: HttpRequest, model: Any, slug: str, query: Mapping[str, st
     return address(held, slug, query) if page and held.may_open(request, page) else ""
 
 
+def view_as_url(request: HttpRequest, of: Any) -> str:
+    """What a user, or a token's holder, is shown; empty for who may not see it."""
+    token = of if isinstance(of, Token) else None
+    user = token.user if token is not None else of
+    if not hasattr(user, "get_username"):
+        return ""
+    asked = {"user": user.get_username()}
+    newest = None if token is None else newest_secret(token)
+    lookup = {"token": newest.lookup} if newest else {}
+    return page_url(request, Catalogue, "view-as", asked | lookup)
+
+
 def address(held: admin.ModelAdmin, page: str, query: Mapping[str, str], *args: Any) -> str:  # type: ignore[type-arg]
     """One of the pages of a model's admin, on the site where that is registered."""
     name = f"admin:{held.opts.app_label}_{held.opts.model_name}_{page}"
@@ -80,5 +92,10 @@ def _query(of: Any) -> dict[str, str]:
 
 def token_in_log(token: Token) -> str:
     """What the call log finds a token by, also where others have its name."""
-    newest = max(token.secrets.all(), key=lambda secret: secret.pk, default=None)
+    newest = newest_secret(token)
     return f"mcp_{newest.lookup}" if newest else token.name
+
+
+def newest_secret(token: Token) -> TokenSecret | None:
+    """The secret that a token was last given."""
+    return max(token.secrets.all(), key=lambda secret: secret.pk, default=None)

@@ -16,10 +16,10 @@ _LIMITS: Final[Mapping[str, Any]] = {
     "maximum": _("≤ %s"),
     "exclusiveMaximum": _("< %s"),
     "multipleOf": _("a multiple of %s"),
-    "minLength": _("at least %s characters"),
-    "maxLength": _("at most %s characters"),
-    "minItems": _("at least %s items"),
-    "maxItems": _("at most %s items"),
+    "minLength": _("length ≥ %s"),
+    "maxLength": _("length ≤ %s"),
+    "minItems": _("items ≥ %s"),
+    "maxItems": _("items ≤ %s"),
     "pattern": _("matches %s"),
 }
 _MOST: Final = 12
@@ -52,6 +52,11 @@ class Property:
 def properties(schema: Schema, sensitive: frozenset[str] = frozenset()) -> list[Property]:
     """The properties of an object's schema, in their order."""
     required, definitions = schema.get("required", ()), schema.get("$defs", {})
+    # A schema may also be `true`, which says nothing of its values.
+    stated = {
+        name: found if isinstance(found, dict) else {}
+        for name, found in schema.get("properties", {}).items()
+    }
     return [
         Property(
             name=name,
@@ -65,7 +70,7 @@ def properties(schema: Schema, sensitive: frozenset[str] = frozenset()) -> list[
             sensitive=name in sensitive or is_marked(found),
             schema=plain(found, definitions),
         )
-        for name, found in schema.get("properties", {}).items()
+        for name, found in stated.items()
     ]
 
 

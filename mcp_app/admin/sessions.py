@@ -1,15 +1,15 @@
 """Handshake sessions: who holds one, and the act that ends it."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
+from mcp_app.admin.connections import ConnectedPage
 from mcp_app.admin.display import NOTHING, moment, pretty_json, two_lines
 from mcp_app.admin.filters import LiveFilter
 from mcp_app.models import Session
@@ -29,7 +29,7 @@ FIELDS = (
 
 
 @admin.register(Session)
-class SessionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
+class SessionAdmin(ConnectedPage):
     """Read-only, but for ending: the client then opens another."""
 
     list_display = (
@@ -48,9 +48,6 @@ class SessionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript 
     fields = FIELDS
     readonly_fields = FIELDS
 
-    class Media:
-        css: ClassVar = {"all": ["mcp_app/admin.css"]}
-
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """With the name that this project's users have."""
         return ("client_name", f"user__{get_user_model().USERNAME_FIELD}", "key__exact")
@@ -63,21 +60,12 @@ class SessionAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript 
         """What was agreed stays."""
         return False
 
-    def has_end_permission(self, request: HttpRequest) -> bool:
-        """Ending takes the model's change permission, which opens no form here."""
-        return bool(request.user.has_perm("mcp_app.change_session"))
-
     @admin.action(description=_("End selected sessions"), permissions=["end"])
     def end_sessions(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
         """End those that live."""
-        live = list(queryset.filter(ended_at__isnull=True))
-        Session.objects.filter(pk__in=[session.pk for session in live]).update(
-            ended_at=timezone.now()
-        )
-        for session in live:
-            self.log_change(request, session, gettext("Ended."))
-        said = ngettext("%(n)d session ended.", "%(n)d sessions ended.", len(live))
-        self.message_user(request, said % {"n": len(live)}, messages.SUCCESS)
+        count = sum(self.end(request, session) for session in queryset)
+        said = ngettext("%(n)d session ended.", "%(n)d sessions ended.", count)
+        self.message_user(request, said % {"n": count}, messages.SUCCESS)
 
     @admin.display(description=_("client and version"), ordering="client_name")
     def opened_by(self, session: Session) -> Any:

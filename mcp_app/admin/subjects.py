@@ -72,7 +72,9 @@ class EntryForm(SubjectForm):
     def __init__(self, data: Any = None, **kwargs: Any) -> None:
         chosen = {"of": data.get("of", "")} if data else {}
         super().__init__(data, initial=chosen, **kwargs)
-        self.fields["of"].choices = [(each.reference, named(each)) for each in entries()]  # type: ignore[attr-defined]
+        found = entries()
+        several = len({entry.server for entry in found}) > 1
+        self.fields["of"].choices = [(each.reference, named(each, several)) for each in found]  # type: ignore[attr-defined]
 
     def clean_of(self) -> Entry:
         """The entry that was chosen."""
@@ -82,16 +84,19 @@ class EntryForm(SubjectForm):
         return entry
 
 
-def named(entry: Entry) -> str:
-    """An entry in a list to choose from."""
-    return f"{entry.server.name}: {entry.label} {entry.declared.key}"
+def named(entry: Entry, several: bool) -> str:
+    """An entry in a list to choose from, with its server where there are several."""
+    told = f"{entry.label} {entry.declared.key}"
+    return f"{entry.server.name}: {told}" if several else told
 
 
 def _user(name: str) -> Any:
     users = get_user_model()
+    if "\0" in name:  # not every database may be asked for one
+        return None
     try:
         return users._default_manager.get_by_natural_key(name)
-    except (users.DoesNotExist, ValueError):  # a NUL is in no name
+    except users.DoesNotExist:
         return None
 
 

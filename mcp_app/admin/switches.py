@@ -1,19 +1,22 @@
 """Switches: set one from what is declared, see what is in force, lift it."""
 
-from typing import Any, ClassVar
+import json
+from typing import Any, Final
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.access.switches import lift, turn
+from mcp_app.access.switches import lift, same, turn
+from mcp_app.admin.affected import affected
 from mcp_app.admin.display import moment, two_lines
 from mcp_app.admin.entries import Entry, find, find_switched
 from mcp_app.admin.links import page_url
+from mcp_app.admin.pages import PagesAdmin
 from mcp_app.catalog.registry import servers
 from mcp_app.models import Catalogue, Switch, SwitchKind
 from mcp_app.models.switches import declared, noun_of
@@ -78,8 +81,17 @@ def _targets() -> list[tuple[tuple[str, str, str], str]]:
     return found
 
 
+SURE: Final = "_sure"
+"""The field by which a person confirms, with what they were shown."""
+
+
+def _meant(switch: Switch) -> str:
+    """What a person agrees to: the choice is a number, which may mean another thing by then."""
+    return json.dumps([switch.kind, switch.server, switch.noun, switch.name])
+
+
 @admin.register(Switch)
-class SwitchAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
+class SwitchAdmin(PagesAdmin):
     """Set and lifted, never edited: what was in force when stays true."""
 
     form = SwitchForm
@@ -91,8 +103,30 @@ class SwitchAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript a
     readonly_fields = ("since", "set_by", "lifted_at")
     show_facets = admin.ShowFacets.NEVER
 
-    class Media:
-        css: ClassVar = {"all": ["mcp_app/admin.css"]}
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """The form; then who would be affected; and only then it is set."""
+        if request.method == "POST" and self.has_add_permission(request):
+            form = self.get_form(request, None, change=False)(request.POST)
+            if form.is_valid() and request.POST.get(SURE) != _meant(form.instance):
+                return self._confirm(request, form.instance)
+        answer: HttpResponse = super().add_view(request, form_url, extra_context)
+        return answer
+
+    def _confirm(self, request: HttpRequest, switch: Switch) -> HttpResponse:
+        said = [(name, v) for name, values in request.POST.lists() for v in values]
+        return self.page_response(
+            request,
+            "admin/mcp_app/switch/confirm.html",
+            _("Set this switch?"),
+            switch=switch,
+            affected=affected(switch),
+            replaced=same(switch),
+            fields=[(n, v) for n, v in said if n not in (SURE, "csrfmiddlewaretoken")],
+            sure=(SURE, _meant(switch)),
+            names_callers=request.user.has_perm("mcp_app.view_callevent"),
+        )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """The form's own, or the whole row."""

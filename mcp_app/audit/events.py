@@ -16,6 +16,7 @@ from mcp_app.audit.keys import SecretKeys, secret_keys
 from mcp_app.audit.redaction import hidden_texts, stored_arguments
 from mcp_app.audit.text import MARGIN, printable, redact_text
 from mcp_app.catalog.disclosure import NOTHING
+from mcp_app.compiled import new
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord
 from mcp_app.models import CallEvent, Token
@@ -40,34 +41,31 @@ _WIDTHS: Final = {
     for field in CallEvent._meta.concrete_fields
     if isinstance(field, CharField)
 }
+_TEXTS: Final = (
+    *("session_id", "method", "tool", "source", "transport", "decision", "outcome"),
+    *("error_class", "protocol_version", "client_name", "client_version"),
+)
+"""The columns that hold a text of the record's as it is, cleaned."""
 _UNREADABLE: Final = "[unreadable]"
 
 
 def to_event(record: CallRecord) -> CallEvent:
     """The unsaved row that `record`, as it stands, is stored as."""
     keys = secret_keys(tuple(settings.REDACT_KEYS))
-    return CallEvent(
-        created_at=_moment(record.started_at),
-        duration_ms=None if record.duration is None else record.duration * 1000,
+    values = {
+        "id": None,
+        "created_at": _moment(record.started_at),
+        "duration_ms": None if record.duration is None else record.duration * 1000,
         **_who(record),
-        session_id=_column(record.session_id, "session_id"),
-        request_id=_request_id(record.request_id),
-        method=_column(record.method, "method"),
-        tool=_column(record.tool, "tool"),
-        source=_column(record.source, "source"),
-        transport=_column(record.transport, "transport"),
-        decision=_column(record.decision, "decision"),
-        outcome=_column(record.outcome, "outcome"),
-        error_class=_column(record.error_class, "error_class"),
-        error_text=_error_text(record, keys) if record.error_text else "",
-        correlation_id=record.correlation_id[: _WIDTHS["correlation_id"]],
-        arguments=_arguments(record, keys),
-        result_bytes=record.result_bytes,
-        protocol_version=_column(record.protocol_version, "protocol_version"),
-        client_name=_column(record.client_name, "client_name"),
-        client_version=_column(record.client_version, "client_version"),
-        address=_address(record.address) if record.address else None,
-    )
+        **{name: _column(text, name) if (text := getattr(record, name)) else "" for name in _TEXTS},
+        "request_id": _request_id(record.request_id),
+        "error_text": _error_text(record, keys) if record.error_text else "",
+        "correlation_id": record.correlation_id[: _WIDTHS["correlation_id"]],
+        "arguments": _arguments(record, keys),
+        "result_bytes": record.result_bytes,
+        "address": _address(record.address) if record.address else None,
+    }
+    return new(CallEvent, values)
 
 
 def _request_id(value: object) -> str:

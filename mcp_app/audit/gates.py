@@ -54,6 +54,9 @@ _BY_ERROR: Final[Mapping[str, Gate]] = {
     "SwitchedOff": Gate(
         _("Switch"), _("An administrator has switched it off, or the whole server, for a while.")
     ),
+    "SwitchesUnavailable": Gate(
+        _("Switch"), _("What is switched off could not be read, and nothing is to run unasked.")
+    ),
     "OutsideLimits": Gate(
         _("Limits of the token"),
         _("The user may; the token is limited to other tools, or to reading."),

@@ -40,6 +40,11 @@ class Counts:
         return share(self.by_group[OutcomeGroup.FAILED], self.total)
 
     @property
+    def turned_away(self) -> float | None:
+        """The share that was turned away, between 0 and 1; None where there were no calls."""
+        return share(self.by_group[OutcomeGroup.TURNED_AWAY], self.total)
+
+    @property
     def each(self) -> list[tuple[OutcomeGroup, int]]:
         """Every group, also those without calls, in their order."""
         return [(group, self.by_group[group]) for group in OutcomeGroup]
@@ -86,7 +91,7 @@ def overview(rows: QuerySet[CallEvent], period: Period, now: datetime | None = N
         timeline=list(zip(spans, counts, strict=True)),
         totals=Counts(sum((each.by_group for each in counts), Counter())),
         durations=percentiles(rows, PERCENTS, ended),
-        tools=_busiest(rows.exclude(tool=""), "tool"),
+        tools=_busiest(rows.exclude(tool=""), "tool", beside=(CallOutcome.UNKNOWN,)),
         users=_busiest(rows.filter(user__isnull=False), "user_id"),
         tokens=_busiest(rows.filter(token__isnull=False), "token_id"),
         clients=_busiest(rows.exclude(client_name=""), "client_name"),
@@ -114,13 +119,21 @@ def _by_bucket(rows: QuerySet[CallEvent], spans: Sequence[Bucket]) -> tuple[list
     return found, ended
 
 
-def _busiest(rows: QuerySet[CallEvent], by: str) -> list[Busy]:
-    """The ten, and then what went wrong of theirs: quicker than a condition on every row."""
-    counted = rows.values(by).annotate(n=Count("*"))
+def _busiest(rows: QuerySet[CallEvent], by: str, beside: Sequence[CallOutcome] = ()) -> list[Busy]:
+    """The ten, and then what went wrong of theirs: quicker than a condition on every row.
+
+    Calls of the outcomes `beside` earn no place: what has no others is left out.
+    """
+    ranked = rows.exclude(outcome__in=beside) if beside else rows
+    counted = ranked.values(by).annotate(n=Count("*"))
     busiest = dict(counted.order_by("-n", by).values_list(by, "n")[:BUSIEST])
-    wrong = counted.filter(**{f"{by}__in": [*busiest], "outcome__in": GROUPS[OutcomeGroup.FAILED]})
-    failed = dict(wrong.values_list(by, "n"))
-    return [Busy(key, n, failed.get(key, 0)) for key, n in busiest.items()]
+    told = (*GROUPS[OutcomeGroup.FAILED], *beside)
+    theirs = rows.filter(**{f"{by}__in": [*busiest], "outcome__in": told})
+    failed: Counter[Any] = Counter()
+    others: Counter[Any] = Counter()
+    for key, outcome, n in theirs.values_list(by, "outcome").annotate(n=Count("*")):
+        (others if outcome in beside else failed)[key] += n
+    return [Busy(key, n + others[key], failed[key]) for key, n in busiest.items()]
 
 
 def _latest_denials(rows: QuerySet[CallEvent]) -> list[CallEvent]:

@@ -14,6 +14,7 @@ from typing import Final
 from django.db import OperationalError, connections, router, transaction
 
 from mcp_app.audit.events import FINISHED
+from mcp_app.audit.insertion import insert
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord
 from mcp_app.models import CallEvent
@@ -107,7 +108,7 @@ def _write(rows: Sequence[Entry], alias: str) -> None:
             row.event.pk = None
             new.append(row.event)
     if connections[alias].features.can_return_rows_from_bulk_insert:
-        CallEvent._base_manager.using(alias).bulk_create(new)
+        insert(new, alias)
         return
     # MySQL tells the key of one new row at a time.
     for event in new:

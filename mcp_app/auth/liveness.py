@@ -16,6 +16,7 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.listening import Credential
 from mcp_app.models import Session, Token, TokenSecret
+from mcp_app.models.people import active
 
 Recall = Callable[[], Caller | None]
 """Makes a caller anew, with today's user, scopes and permissions; None where they are let in no
@@ -31,7 +32,7 @@ def recall(caller: Caller) -> Recall:
 
 def _holder(token_id: int, token_lookup: str, address: str) -> Caller | None:
     token = _live_token(token_id, token_lookup)
-    if token is None:
+    if token is None or not token.user.is_active:
         return None
     return Caller(
         user=token.user,
@@ -66,17 +67,21 @@ def ends_at(token: Token) -> datetime | None:
     return min((end for end in (token.ends_at, valid_until) if end is not None), default=None)
 
 
+def live_sessions() -> QuerySet[Session]:
+    """Handshake sessions that neither ended nor idled too long."""
+    idle = timezone.now() - settings.session_ttl
+    rows: QuerySet[Session] = _rows(Session)
+    return rows.filter(ended_at__isnull=True, last_seen_at__gt=idle)
+
+
 def find_ended(credentials: Iterable[Credential]) -> set[Credential]:
     """Those whose secret, token, user or session is over, by one query for each kind."""
     asked = list(credentials)
     secrets = _of(_rows(TokenSecret).live(), "lookup", (c.token_lookup or None for c in asked))
     bare = (c.token_id for c in asked if not c.token_lookup)
     tokens = _of(_rows(Token).live(), "pk", bare)
-    active = _rows(get_user_model()).filter(is_active=True)
-    users = _of(active, "pk", (c.user_id for c in asked))
-    idle = timezone.now() - settings.session_ttl
-    open_ones = _rows(Session).filter(ended_at__isnull=True, last_seen_at__gt=idle)
-    sessions = _of(open_ones, "key", (c.session_id for c in asked))
+    users = _of(_rows(get_user_model()).filter(active()), "pk", (c.user_id for c in asked))
+    sessions = _of(live_sessions(), "key", (c.session_id for c in asked))
     return {
         c
         for c in asked

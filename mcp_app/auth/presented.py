@@ -37,15 +37,16 @@ class Presented:
         return secret if time.monotonic() - self._read_at < _FRESH else None
 
 
-def present(request: Any, authorization: str) -> Presented | None:
-    """Note on a Django request which secret its `Authorization` claims to be, if it is of ours."""
+def presented_by(authorization: str) -> Presented | None:
+    """Which secret an `Authorization` header claims to be, if it is of ours."""
     start = authorization.find(PREFIX)
     match = SECRET.match(authorization, start) if start > 0 else None
-    if match is None:
-        return None
-    presented = Presented(match[1])
+    return Presented(match[1]) if match is not None else None
+
+
+def attach(presented: Presented | None, request: Any) -> None:
+    """Let whoever authenticates a request, Django's or DRF's, know what is looked up for it."""
     setattr(request, _KEPT, presented)
-    return presented
 
 
 def known(request: Any) -> TokenSecret | None:

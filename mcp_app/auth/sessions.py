@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import DatabaseError, router, transaction
+from django.db import DatabaseError, connections, router, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, QuerySet
 from django.utils import timezone
 
 from mcp_app.auth.hashing import SECRET
+from mcp_app.compiled import Columns, Select, kept
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.interfaces import SessionState
@@ -25,6 +27,7 @@ from mcp_app.models import Session, Token
 logger: Final = logging.getLogger("mcp_app.auth")
 
 SEEN_INTERVAL: Final = timedelta(seconds=60)
+_MARK: Final = "mark of the key"
 _KEY: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -54,8 +57,8 @@ class DatabaseSessions:
     def find(self, session_id: str, caller: Caller) -> SessionState | None:
         """The caller's live session; None if unknown, ended, idle too long or another's."""
         now = timezone.now()
-        session = _live(session_id, caller, now).first()
-        if session is None:
+        session = _found(session_id)
+        if session is None or not _is_live(session, caller, now):
             return None
         _note_seen(session, now)
         return _state(session)
@@ -84,6 +87,39 @@ def _end_oldest(caller: Caller) -> None:
     surplus = list(own.values_list("pk", flat=True)[settings.SESSION_LIMIT :][:100])
     if surplus:
         Session.objects.filter(pk__in=surplus).update(ended_at=timezone.now())
+
+
+def _found(session_id: str) -> Session | None:
+    """Whosesoever it is, by a statement compiled once a connection."""
+    if not _KEY.fullmatch(session_id):
+        return None
+    connection = connections[router.db_for_write(Session)]
+    return kept(connection, "sessions", lambda: _Statement(connection)).run(session_id)
+
+
+def _is_live(session: Session, caller: Caller, now: datetime) -> bool:
+    """Of one that was read what `_live` asks of rows."""
+    owner = {"token_id": session.token_id, "user_id": session.user_id}
+    is_open = session.ended_at is None and session.last_seen_at > now - settings.session_ttl
+    return is_open and owner == _owner(caller)
+
+
+class _Statement:
+    """The SELECT of one session on one connection."""
+
+    def __init__(self, connection: BaseDatabaseWrapper) -> None:
+        self._alias = connection.alias
+        self._columns = Columns(Session)
+        rows = _sessions().filter(key=_MARK).values_list(*self._columns.paths)
+        self._select = Select(connection, rows, [_MARK])
+
+    def run(self, key: str) -> Session | None:
+        if not self._select.is_plain:
+            return _sessions().filter(key=key).first()
+        for row in self._select.run([key]):
+            found: Session = self._columns.made(self._alias, self._select.converted(row))
+            return found
+        return None
 
 
 def _live(session_id: str, caller: Caller, now: datetime) -> QuerySet[Session]:

@@ -44,6 +44,8 @@ class RotationRefusal(StrEnum):
     EXPIRED = "expired"
     STALE = "stale"
     """Somebody else rotated it since the caller looked."""
+    GONE = "gone"
+    """Somebody deleted it since the caller looked."""
 
 
 class AlreadyIssued(Exception):
@@ -64,6 +66,7 @@ class TokenRotationRefused(Exception):
             RotationRefusal.STALE: _(
                 "This token was rotated meanwhile. Nothing was changed: look at it again first."
             ),
+            RotationRefusal.GONE: _("This token was deleted meanwhile. Issue a new one."),
         }[self.reason]
 
 
@@ -169,7 +172,7 @@ def rotate(
     saw, to have "at once" include the time since that page was shown.
 
     Raises:
-        TokenRotationRefused: revoked, expired, or rotated meanwhile.
+        TokenRotationRefused: revoked, expired, or rotated or deleted meanwhile.
         ValidationError: a grace below zero or above ten years.
     """
     now = now or timezone.now()
@@ -236,6 +239,8 @@ def check_expiry(
     `issued_at` is when the token was issued, if that is not now.
     """
     longest = longest_life()
+    if expires_at is not None and timezone.is_naive(expires_at) != timezone.is_naive(now):
+        raise ValidationError({"expires_at": _("An expiry has its time zone.")}, code="naive")
     if expires_at is not None and expires_at <= now:
         raise ValidationError({"expires_at": _("The expiry is in the past.")}, code="past")
     if longest is not None and (expires_at is None or expires_at > (issued_at or now) + longest):
@@ -261,14 +266,19 @@ def _locked(token: Token) -> Token:
     if not connections[_database()].features.has_select_for_update:
         # SQLite ignores the row lock below; there the first write takes the lock of the database.
         tokens.update(name=F("name"))
-    return tokens.select_for_update().get()
+    locked = tokens.select_for_update().first()
+    if locked is None:
+        raise TokenRotationRefused(RotationRefusal.GONE)
+    return locked
 
 
 def _retire(token: Token, newest: int | None, now: datetime, deadline: datetime) -> datetime:
+    """End those there are; gives when the newest of them ends, which may be before the deadline."""
     secrets = TokenSecret.objects.using(_database()).filter(token=token)
     _end(secrets.exclude(pk__in=[newest]), now)
     _end(secrets.filter(pk__in=[newest]), deadline)
-    return deadline
+    ends = secrets.filter(pk__in=[newest]).values_list("valid_until", flat=True)
+    return min(end for end in (deadline, token.ends_at, *ends) if end is not None)
 
 
 def _end(secrets: QuerySet[TokenSecret], at: datetime) -> int:

@@ -36,6 +36,12 @@ _SENTENCES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 }
 """Where pydantic's message would quote the input, or can be said in fewer words."""
 
+_LENGTHS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    "too_long": lambda ctx: f"should have at most {_characters(ctx['max_length'])}",
+    "too_short": lambda ctx: f"should have at least {_characters(ctx['min_length'])}",
+}
+"""Of a text whose type does not tell pydantic that it is one, such as `str | int` or a secret."""
+
 
 def problems(
     error: ValidationError, data: Any, *, sensitive: frozenset[str] = frozenset()
@@ -85,9 +91,21 @@ def _sentence(detail: ErrorDetails, secret: bool) -> str:
     # An author's own message may quote the value; only pydantic's kinds have an address.
     if secret and (kind in _AUTHORED or "url" not in detail):
         return "is not valid"
+    if kind in _LENGTHS and _is_text(detail):
+        return _LENGTHS[kind](detail["ctx"])
     if kind in _SENTENCES:
         return _SENTENCES[kind](detail.get("ctx", {}))
     for opening, said in _OPENINGS:
         if message.startswith(opening):
             return said + message.removeprefix(opening)
     return message[:1].lower() + message[1:]
+
+
+def _is_text(detail: ErrorDetails) -> bool:
+    """A text that was read as a list is as long as the list, and has items."""
+    sent = detail["input"]
+    return isinstance(sent, str) and len(sent) == detail["ctx"]["actual_length"]
+
+
+def _characters(number: int) -> str:
+    return f"{number} character" if number == 1 else f"{number} characters"

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,8 +51,8 @@ class Caller:
         scopes: what the token carries; None where no token narrows the user.
         tools: the tools that the token is limited to, maybe none; None for one that is not.
         reads_only: whether the token is limited to what is declared `read_only`.
-        source: how the caller was recognised: "token", "anonymous", "command", or the name of
-            the authentication class.
+        source: how the caller was recognised: "token", "anonymous", "command", "admin", or the
+            name of the authentication class.
         token_lookup: the public part of the secret that was used.
         address: the client's address as the configured number of proxies tells it.
     """
@@ -82,7 +81,7 @@ class Caller:
 
     def lacks(self, scopes: tuple[str, ...]) -> tuple[str, ...]:
         """Those of `scopes` that the token does not carry."""
-        if self.scopes is None:
+        if self.scopes is None or not scopes:
             return ()
         return tuple(scope for scope in scopes if scope not in self.scopes)
 
@@ -112,10 +111,11 @@ class Silence:
 class Cancellation:
     """A flag that the transport raises and the tool's thread reads."""
 
-    __slots__ = ("_clock", "_event", "_loop", "deadline", "stopped_by")
+    __slots__ = ("_clock", "_loop", "deadline", "requested", "stopped_by")
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self.requested = False
+        """Whether the caller gave up. It is only ever set, and nobody waits for it."""
         self.deadline: float | None = None
         """On the monotonic clock, in seconds."""
         self.stopped_by = ""
@@ -125,18 +125,13 @@ class Cancellation:
 
     def cancel(self) -> None:
         """Ask the call to stop."""
-        self._event.set()
+        self.requested = True
 
     def stop(self, by: str) -> None:
         """Ask the call to stop, and interrupt an async tool; `by` is not the caller."""
         self.stopped_by = by
-        self._event.set()
+        self.requested = True
         self._reschedule(0.0)
-
-    @property
-    def requested(self) -> bool:
-        """Whether the caller gave up."""
-        return self._event.is_set()
 
     @property
     def overdue(self) -> bool:

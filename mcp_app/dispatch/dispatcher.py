@@ -55,12 +55,17 @@ class Dispatcher:
 
     def time_limit(self, parsed: messages.Message | messages.Batch) -> float:
         """The least time limit, in seconds, of the functions that a body may come to call."""
-        members = parsed.messages if isinstance(parsed, messages.Batch) else (parsed,)
-        default: float = self.services.config.TOOL_TIMEOUT
-        limits = (found.timeout for m in members if (found := self._target(m)) is not None)
-        return min((limit for limit in limits if limit is not None), default=default)
+        if isinstance(parsed, messages.Batch):
+            return min(map(self._time_limit, parsed.messages), default=self._time_limit(None))
+        return self._time_limit(parsed)
 
-    def _target(self, message: messages.Message) -> Declaration | None:
+    def _time_limit(self, message: messages.Message | None) -> float:
+        found = self._target(message)
+        own = found.timeout if found is not None else None
+        limit: float = self.services.config.TOOL_TIMEOUT if own is None else own
+        return limit
+
+    def _target(self, message: messages.Message | None) -> Declaration | None:
         if not isinstance(message, messages.Request):
             return None
         return target_of(message.method, message.params or {}, self.services.server)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.conf import settings
 from mcp_app.models.limits import refuse_unknown, unknown, validate_scopes, validate_tools
+from mcp_app.models.people import active
 
 EXPIRING_WITHIN: Final = timedelta(days=7)
 _A_CENTURY: Final = 36_500
@@ -63,7 +64,7 @@ class TokenQuerySet(models.QuerySet["Token"]):
     def live(self, now: datetime | None = None) -> TokenQuerySet:
         """Only tokens that admit a call at `now`, if one of their secrets does."""
         unended = unexpired(now or timezone.now())
-        return self.filter(unended, revoked_at__isnull=True, user__is_active=True)
+        return self.filter(unended, active("user__"), revoked_at__isnull=True)
 
     def with_last_used(self) -> TokenQuerySet:
         """Annotate `last_used_at`, the latest use of any secret, in the same query."""
@@ -180,7 +181,8 @@ class TokenSecretQuerySet(models.QuerySet["TokenSecret"]):
         """Only secrets that admit a call at `now`."""
         now = now or timezone.now()
         unended = models.Q(valid_until__isnull=True) | models.Q(valid_until__gt=now)
-        owned = models.Q(token__revoked_at__isnull=True, token__user__is_active=True)
+        unrevoked = models.Q(token__revoked_at__isnull=True)
+        owned = unrevoked & active("token__user__")
         return self.filter(unended, unexpired(now, "token__"), owned)
 
 

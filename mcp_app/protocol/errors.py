@@ -213,6 +213,17 @@ class LimitsUnavailable(Refusal):
         self.headers["Retry-After"] = "5"
 
 
+class SwitchesUnavailable(Refusal):
+    """What is switched off cannot be told just now, and nothing is to run unasked."""
+
+    code = 503
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__("The server cannot tell what is switched off now. Try again soon.")
+        self.headers["Retry-After"] = "5"
+
+
 class SwitchedOff(ProtocolError):
     """An administrator has turned this off. `seconds` are those to its end, where it has one.
 

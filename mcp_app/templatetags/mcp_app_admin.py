@@ -25,12 +25,28 @@ def mcp_app_pages(context: Mapping[str, Any]) -> list[Any]:
     return links(context["request"])
 
 
+@register.inclusion_tag("admin/mcp_app/closures.html", takes_context=True)
+def mcp_app_closures(context: Mapping[str, Any]) -> dict[str, Any]:
+    """Which whole servers are closed or read-only now: why, until when, and where that is set."""
+    from mcp_app.admin.closures import closures
+
+    return {"closures": closures(context["request"])}
+
+
 @register.simple_tag(takes_context=True)
 def mcp_app_calls(context: Mapping[str, Any], of: Any) -> str:
     """The address of the calls of a user or with a token, for those who may see them."""
     from mcp_app.admin.links import calls_url
 
     return calls_url(context["request"], of) if of else ""
+
+
+@register.simple_tag(takes_context=True)
+def mcp_app_view_as(context: Mapping[str, Any], of: Any) -> str:
+    """The address of what a user or a token's holder is shown, for those who may see it."""
+    from mcp_app.admin.links import view_as_url
+
+    return view_as_url(context["request"], of) if of else ""
 
 
 @register.simple_tag(takes_context=True)

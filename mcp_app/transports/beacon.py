@@ -65,11 +65,18 @@ class Beacon:
             if wait <= 0:
                 self._told_at = now
             elif self._owing is None:
-                self._owing = threading.Timer(wait, self._pay)
-                self._owing.daemon = True
-                self._owing.start()
+                self._owing = self._later(wait)
         if wait <= 0:
             self._announce()
+
+    def _later(self, seconds: float) -> threading.Timer | None:
+        timer = threading.Timer(seconds, self._pay)
+        timer.daemon = True
+        try:
+            timer.start()
+        except RuntimeError:
+            return None  # the process is ending; who watches looks by itself
+        return timer
 
     def _pay(self) -> None:
         with self._lock:

@@ -48,10 +48,9 @@ class Bell:
         for waiter, future in rung:
             if waiter.done():
                 continue
-            error = future.exception()
-            if error is None:
+            try:
                 waiter.set_result(future.result())
-            else:
+            except BaseException as error:
                 waiter.set_exception(error)
 
 

@@ -274,6 +274,9 @@ class Relay:
 
 def is_shared() -> bool:
     """Whether there is a channel layer that reaches further than this process."""
+    named = channel_layers.configs
+    if DEFAULT_CHANNEL_LAYER not in named and DEFAULT_CHANNEL_LAYER not in channel_layers.backends:
+        return False
     layer = get_channel_layer()
     return layer is not None and not isinstance(layer, InMemoryChannelLayer)
 

@@ -8,6 +8,7 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol import sse
+from mcp_app.transports.about import About, StreamKind
 from mcp_app.transports.incoming import HttpReply
 from mcp_app.transports.listening import credential_of
 from mcp_app.transports.outlets import Notifications
@@ -49,6 +50,7 @@ class CallStream:
         stop: Callable[[], None],
     ) -> None:
         self.credential = _credential(inbound)
+        self.about = About.of(StreamKind.CALL, inbound)
         self._work, self._notifications = work, notifications
         self._writer = _writer(inbound)
         self._hang_up, self._stop = hang_up, stop

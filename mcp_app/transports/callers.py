@@ -14,9 +14,9 @@ from rest_framework.exceptions import (
 from rest_framework.request import Request
 
 from mcp_app.access.view import MessageParser
-from mcp_app.address import client_address
 from mcp_app.auth import guesses
-from mcp_app.auth.authentication import in_own_header
+from mcp_app.auth.authentication import TokenAuthentication, in_own_header
+from mcp_app.auth.presented import attach
 from mcp_app.auth.tokens import NOTHING_TAKEN, narrowing
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
@@ -31,6 +31,7 @@ from mcp_app.protocol.errors import (
 )
 from mcp_app.transports.incoming import Incoming
 
+_OURS: Final = (TokenAuthentication,)
 _NOT_TAKEN: Final = "Invalid or expired token."
 
 
@@ -46,9 +47,9 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
         InvalidRequest: more than one credential was sent.
         Forbidden: an authentication class refused for another reason, such as a CSRF check.
     """
-    address = client_address(incoming.request) or ""
+    address = incoming.address or ""
     record.address = address or None
-    request = Request(incoming.request, parsers=[MessageParser()])
+    request = _request_for(incoming)
     authenticators = [cls() for cls in settings.authentication_classes]
     for authenticator in authenticators:
         pair = _ask(authenticator, authenticators, request, record)
@@ -56,13 +57,40 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
             return _recognised(authenticator, pair, address, record)
     challenge = _challenge(authenticators, request)
     sent = incoming.headers.get("authorization", "").strip()
-    if sent or in_own_header(incoming.request.META):
+    if sent or in_own_header(request.META):
         raise _bad(_NOT_TAKEN, "no class takes it", challenge, record)
     if not settings.ALLOW_ANONYMOUS:
         wanted = "Authentication is required: send a bearer token."
         raise Unauthenticated(wanted, challenge=challenge, reason="no credentials")
     record.source = "anonymous"
     return Caller(AnonymousUser(), address=address)
+
+
+class _Heading:
+    """Of a request, what our own class looks at."""
+
+    def __init__(self, incoming: Incoming) -> None:
+        self._incoming = incoming
+        self.META = {
+            "HTTP_AUTHORIZATION": incoming.headers.get("authorization", ""),
+            "HTTP_X_FORWARDED_FOR": incoming.headers.get("x-forwarded-for", ""),
+            "REMOTE_ADDR": incoming.remote,
+        }
+
+    @property
+    def GET(self) -> Any:
+        """What stands in the address."""
+        return self._incoming.request.GET
+
+
+def _request_for(incoming: Incoming) -> Any:
+    """DRF's request; where our own class alone is asked, none needs to be made."""
+    if settings.authentication_classes == _OURS and not settings.TOKEN_HEADER:
+        request: Any = _Heading(incoming)
+    else:
+        request = Request(incoming.request, parsers=[MessageParser()])
+    attach(incoming.presented, request)
+    return request
 
 
 def _ask(

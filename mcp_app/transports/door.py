@@ -19,7 +19,7 @@ from mcp_app.transports import cors, gates, refusals
 from mcp_app.transports.conversation import Conversation
 from mcp_app.transports.endpoint import endpoint_for, refused, turn_away
 from mcp_app.transports.feeding import feed
-from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
+from mcp_app.transports.incoming import JSON, HttpReply, HttpStream, Incoming
 from mcp_app.transports.live import LiveStream
 
 Scope = MutableMapping[str, Any]
@@ -50,16 +50,19 @@ class EndpointApplication:
         endpoint = endpoint_for(self._server)
         body_file = BytesIO()
         headers = _headers(scope)
-        try:
-            request = ASGIRequest(scope, body_file)
-        except (ValueError, BadRequest):
-            # Before Django 6.1 it is whatever the header's own codec raises.
+        incoming = Incoming(
+            scope["method"].upper(),
+            headers,
+            remote=scope["client"][0] if scope.get("client") else None,
+            transport="asgi",
+            streams=True,
+            again=partial(_request, scope, body_file),
+        )
+        if not _is_readable(scope, incoming):
             error = InvalidRequest("The query string or the Content-Type cannot be read.")
             refusals.note_unreadable(error, headers)
             await _send_reply(send, refused(headers, error))
             return None
-        again = partial(_once_more, scope, body_file)
-        incoming = Incoming(request, headers, transport="asgi", streams=True, again=again)
         reply = endpoint.gate(incoming)
         if reply is None:
             try:
@@ -73,9 +76,19 @@ class EndpointApplication:
         return await _hold(conversation, incoming, receive, send)
 
 
-def _once_more(scope: Scope, body_file: BytesIO) -> ASGIRequest:
+def _request(scope: Scope, body_file: BytesIO) -> ASGIRequest:
     body_file.seek(0)
     return ASGIRequest(scope, body_file)
+
+
+def _is_readable(scope: Scope, incoming: Incoming) -> bool:
+    """Whether Django can make a request of it: what is plain it can, else it has to try."""
+    plain = not scope.get("query_string") and incoming.headers.get("content-type") == JSON
+    try:
+        return plain or incoming.request is not None
+    except (ValueError, BadRequest):
+        # Before Django 6.1 it is whatever the header's own codec raises.
+        return False
 
 
 def _headers(scope: Scope) -> dict[str, str]:

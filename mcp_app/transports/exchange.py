@@ -47,9 +47,7 @@ class Exchange(Reception):
         body: bytes,
         outlet: Outlet,
     ) -> None:
-        # Where Django and DRF look for a body that was read: the host's classes may ask for it.
-        incoming.request._body = body
-        incoming.request.META["CONTENT_LENGTH"] = str(len(body))
+        incoming.hold(body)
         self.message = parse(body, most=dispatcher.services.config.BATCH_LIMIT)
         streams = incoming.streams and accepts.events
         super().__init__(dispatcher, incoming, outlet, self.message, streams=streams)

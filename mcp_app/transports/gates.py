@@ -2,11 +2,13 @@
 
 import logging
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
 from django.conf import settings as django_settings
 from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
 
 from mcp_app.conf import settings
@@ -25,6 +27,8 @@ from mcp_app.transports.incoming import EVENT_STREAM, JSON, Incoming
 logger: Final = logging.getLogger("mcp_app.gates")
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
+_MOST_KNOWN: Final = 200
+"""Characters of a header whose meaning is remembered; clients send few, and short ones."""
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -56,10 +60,30 @@ def check_method(incoming: Incoming) -> None:
 
 def check_host(incoming: Incoming) -> None:
     """Django's own ALLOWED_HOSTS."""
+    host = incoming.headers.get("host", "")
+    if django_settings.USE_X_FORWARDED_HOST or not 0 < len(host) <= _MOST_KNOWN:
+        known = _is_served(incoming.request)
+    else:
+        known = _is_served_host(host, tuple(django_settings.ALLOWED_HOSTS), django_settings.DEBUG)
+    if not known:
+        raise BadHost("This host is not served here.")
+
+
+@lru_cache(maxsize=128)
+def _is_served_host(host: str, allowed: tuple[str, ...], debug: bool) -> bool:
+    """As a request with that `Host` is told under these settings, which are all that it depends
+    on."""
+    request = HttpRequest()
+    request.META["HTTP_HOST"] = host
+    return _is_served(request)
+
+
+def _is_served(request: HttpRequest) -> bool:
     try:
-        incoming.request.get_host()
+        request.get_host()
     except DisallowedHost:
-        raise BadHost("This host is not served here.") from None
+        return False
+    return True
 
 
 def check_origin(incoming: Incoming) -> None:
@@ -158,9 +182,15 @@ def negotiate(incoming: Incoming) -> Accepts:
     header = incoming.headers.get("accept", "").strip()
     if not header or incoming.method == "DELETE":
         return Accepts(json=True, events=True)
+    read = _negotiated if len(header) <= _MOST_KNOWN else _negotiated.__wrapped__
+    return read(header, incoming.method)
+
+
+@lru_cache(maxsize=128)
+def _negotiated(header: str, method: str) -> Accepts:
     ranges = dict(_media_range(part) for part in header.split(","))
     json, events = _weight(ranges, JSON), _weight(ranges, EVENT_STREAM)
-    if incoming.method == "GET":
+    if method == "GET":
         json = 0.0
     if not json and not events:
         raise NotAcceptable("Accept application/json, text/event-stream, or both.")

@@ -23,10 +23,14 @@ def ahead_of(incoming: Incoming, announced: Announced) -> Ahead:
 def _presented(incoming: Incoming) -> Presented | None:
     if not any(issubclass(cls, TokenAuthentication) for cls in settings.authentication_classes):
         return None
-    return presented.present(incoming.request, incoming.headers.get("authorization", ""))
+    return incoming.presented
 
 
 def _look_up(waiting: Sequence[Item]) -> None:
-    give_back_connections()
-    presented.look_up([credential for credential, _ in waiting if credential is not None])
-    in_force.look_up([announced for _, announced in waiting])
+    try:
+        presented.look_up([credential for credential, _ in waiting if credential is not None])
+        in_force.look_up([announced for _, announced in waiting])
+    except BaseException:
+        # What it broke is not to be met by the jobs, which look for themselves.
+        give_back_connections()
+        raise

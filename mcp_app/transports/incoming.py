@@ -2,36 +2,78 @@
 
 from collections.abc import AsyncIterable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from django.http import HttpRequest
+
+from mcp_app.address import address_behind
+from mcp_app.auth.presented import Presented, presented_by
 
 JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
 
 
-@dataclass(frozen=True, slots=True)
 class Incoming:
     """A request before its body.
 
-    Attributes:
-        request: Django's request, which the authentication and permission classes are given.
+    Args:
+        method: the HTTP method, upper case.
         headers: lower-case names to values; repeated headers joined with commas.
+        remote: the address of the server's peer, which may be a proxy; None where it has none.
         transport: which door it came through, for the audit.
         streams: whether the door can send an answer piece by piece.
-        again: makes the request once more, for another look at what its caller may do.
+        again: makes Django's request, or makes it once more for another look at what its caller
+            may do.
+        request: Django's, where there is one already.
     """
 
-    request: HttpRequest
-    headers: Mapping[str, str]
-    transport: str
-    streams: bool
-    again: Callable[[], HttpRequest]
+    __slots__ = (
+        *("_body", "_request", "again", "headers", "method", "presented"),
+        *("remote", "streams", "transport"),
+    )
+
+    def __init__(
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        *,
+        remote: str | None,
+        transport: str,
+        streams: bool,
+        again: Callable[[], HttpRequest],
+        request: HttpRequest | None = None,
+    ) -> None:
+        self.method, self.headers, self.remote = method, headers, remote
+        self.transport, self.streams, self.again = transport, streams, again
+        self.presented: Presented | None = presented_by(headers.get("authorization", ""))
+        """What is looked up of its token."""
+        self._request = request
+        self._body: bytes | None = None
 
     @property
-    def method(self) -> str:
-        """The HTTP method, upper case."""
-        return self.request.method or ""
+    def request(self) -> HttpRequest:
+        """Django's request, the same one for all who ask; few calls need any."""
+        if self._request is None:
+            self._request = self.again()
+            self._give_body(self._request)
+        return self._request
+
+    @property
+    def address(self) -> str | None:
+        """The client's address, as `mcp_app.address` tells it."""
+        return address_behind(self.remote, self.headers.get("x-forwarded-for", ""))
+
+    def hold(self, body: bytes) -> None:
+        """Keep the body that was read, for the host's classes may ask the request for it."""
+        self._body = body
+        if self._request is not None:
+            self._give_body(self._request)
+
+    def _give_body(self, request: Any) -> None:
+        """Put it where Django and DRF look for a body that was read."""
+        if self._body is not None:
+            request._body = self._body
+            request.META["CONTENT_LENGTH"] = str(len(self._body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """Opens the streams that stay open, for whoever was let in."""
 
 import uuid
-from collections.abc import AsyncIterable, Callable, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.auth.liveness import Recall, ends_at, recall
+from mcp_app.catalog.definition import Declaration
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.handlers import server_info
 from mcp_app.dispatch.interfaces import SessionState
@@ -18,6 +19,7 @@ from mcp_app.protocol import messages, sse
 from mcp_app.protocol.envelope import SUBSCRIPTION_KEY
 from mcp_app.protocol.versions import ProtocolVersion
 from mcp_app.transports import roots
+from mcp_app.transports.about import About, StreamKind
 from mcp_app.transports.bus import bus
 from mcp_app.transports.live import LiveStream
 from mcp_app.transports.postbox import session_topic
@@ -105,12 +107,26 @@ class Look:
 
     def __call__(self) -> Mapping[str, str] | None:
         """A digest of each list; None for a caller who is not let in any more."""
+        usable, server = self._usable(), self.services.server
+        if usable is None:
+            return None
+        return {kind: digest_of(kind, self.version, usable, server) for kind in self.kinds}
+
+    def readable(self, uris: Iterable[str]) -> list[str]:
+        """Those of the resources that the caller may read now."""
+        usable = self._usable()
+        if usable is None:
+            return []
+        found = [(uri, self.services.server.find_resource(uri)) for uri in uris]
+        return [uri for uri, one in found if one is not None and usable(one[0])]
+
+    def _usable(self) -> Callable[[Declaration], bool] | None:
+        """What the caller may use; None for one who is not let in any more."""
         caller = self.recall()
         if caller is None:
             return None
-        server = self.services.server
-        usable = partial(may_use, CallerAccess(caller, self.http_request, server), caller)
-        return {kind: digest_of(kind, self.version, usable, server) for kind in self.kinds}
+        access = CallerAccess(caller, self.http_request, self.services.server)
+        return partial(may_use, access, caller)
 
 
 def listen_stream(listening: Listening, services: Services) -> LiveStream:
@@ -122,6 +138,7 @@ def listen_stream(listening: Listening, services: Services) -> LiveStream:
         Look.of(inbound, interest, services),
         known=listening.fingerprints,
         wording=ListenWording(listening, services),
+        about=About.of(StreamKind.LISTEN, inbound),
     )
     if not interest.kinds and not interest.uris:
         stream.end()
@@ -133,7 +150,9 @@ def get_stream(opened: SessionStream, services: Services) -> AsyncIterable[bytes
     inbound = opened.inbound
     if opened.position is not None:
         return ResumedStream(
-            opened.position, credential_of(inbound.caller, inbound.session)
+            opened.position,
+            credential_of(inbound.caller, inbound.session),
+            About.of(StreamKind.REPLAY, inbound),
         ).chunks()
     session = inbound.session
     assert session is not None, "a GET without a session is refused"
@@ -146,6 +165,7 @@ def get_stream(opened: SessionStream, services: Services) -> AsyncIterable[bytes
         interest,
         Look.of(inbound, interest, services),
         wording=SessionWording(_question(session)),
+        about=About.of(StreamKind.SESSION, inbound),
         known=opened.fingerprints,
         name=name,
     )

@@ -5,12 +5,14 @@ database connection and nothing of the request that opened it. Whoever sends it 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, Protocol
 
 from mcp_app.dispatch.listening import KINDS, Credential, Interest
 from mcp_app.protocol import messages, sse
+from mcp_app.transports.about import About
 from mcp_app.transports.bus import LOST, Subscription, bus
 from mcp_app.transports.keepalive import keep_alives
 from mcp_app.transports.postbox import session_topic
@@ -24,14 +26,23 @@ _MOST_WAITING: Final = 1000
 
 Notice = tuple[str, Mapping[str, Any]]
 """A topic and what was told there."""
-Look = Callable[[], Mapping[str, str] | None]
-"""In a lane, a digest of each list of interest as its caller sees it now; None where they are not
-let in any more."""
 
 
 def user_topic(user_id: Any) -> str:
     """Where it is told that what a user may do has changed."""
     return f"user:{user_id}"
+
+
+class Look(Protocol):
+    """What the caller of a stream may do now. Asked in a lane."""
+
+    def __call__(self) -> Mapping[str, str] | None:
+        """A digest of each list of interest as they see it; None where they are not let in."""
+        ...
+
+    def readable(self, uris: Iterable[str]) -> list[str]:
+        """Those of the resources that they may read."""
+        ...
 
 
 class Wording(Protocol):
@@ -59,11 +70,12 @@ class LiveStream:
         look: how its caller's lists are looked at again.
         known: its lists as its caller knows them.
         wording: how it says what it says.
+        about: what an administrator is told of it.
         name: tells a session's own streams apart: a newer one ends the older.
     """
 
     __slots__ = (
-        *("credential", "interest", "_look", "_known", "_wording", "_name"),
+        *("about", "credential", "interest", "_look", "_known", "_wording", "_name"),
         *("_loop", "_waiting", "_stirred", "_subscription", "_begun", "_ended", "__weakref__"),
     )
 
@@ -75,9 +87,10 @@ class LiveStream:
         *,
         known: Mapping[str, str],
         wording: Wording,
+        about: About,
         name: str = "",
     ) -> None:
-        self.credential, self.interest = credential, interest
+        self.credential, self.interest, self.about = credential, interest, about
         self._look, self._known = look, known
         self._wording = wording
         self._name = name
@@ -187,8 +200,10 @@ class LiveStream:
     async def _concerning(self, heard: list[Notice]) -> list[tuple[str, dict[str, Any]]]:
         """The notices that follow from what was heard, each once."""
         updated = {message["uri"]: None for topic, message in heard if topic == RESOURCES_TOPIC}
+        # Who subscribed may have lost the right since.
+        readable = await READ.run(partial(self._look.readable, updated)) if updated else []
         told: list[tuple[str, dict[str, Any]]] = [
-            ("notifications/resources/updated", {"uri": uri}) for uri in updated
+            ("notifications/resources/updated", {"uri": uri}) for uri in readable
         ]
         if any(topic == LISTS_TOPIC or topic.startswith("user:") for topic, _ in heard):
             told += [(f"notifications/{kind}/list_changed", {}) for kind in await self._changed()]

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from django.conf import settings as django_settings
 
-from mcp_app.address import client_address
 from mcp_app.audit.keys import secret_keys
 from mcp_app.audit.text import redact_text
 from mcp_app.conf import settings
@@ -81,7 +80,7 @@ def _asked(incoming: Incoming) -> Fields:
         "method": incoming.method,
         "path": request.path,
         "transport": incoming.transport,
-        "address": client_address(request),
+        "address": incoming.address,
     }
 
 

@@ -19,6 +19,7 @@ from mcp_app.access.switches import any_ended
 from mcp_app.auth.liveness import find_ended
 from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
+from mcp_app.transports.about import About
 from mcp_app.transports.bus import LOST, Subscription, bus
 from mcp_app.work.lanes import READ
 
@@ -34,6 +35,7 @@ class OpenStream(Protocol):
     """What is looked after."""
 
     credential: Credential
+    about: About
 
     def end(self) -> None:
         """End it from the server's side. From any thread."""
@@ -52,6 +54,11 @@ class StreamWatch:
         self._of_user: Counter[Any] = Counter()
         self._owners: Counter[str] = Counter()
         """The users of all streams, as the bus names them."""
+
+    @property
+    def streams(self) -> tuple[OpenStream, ...]:
+        """Those that are open now. From any thread."""
+        return tuple(self._streams)
 
     def is_full_for(self, user_id: Any) -> bool:
         """Whether a user has as many streams open here as one may."""

@@ -9,6 +9,7 @@ from typing import Any
 from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
 from mcp_app.protocol import sse
+from mcp_app.transports.about import About
 from mcp_app.transports.bus import bus
 from mcp_app.transports.incoming import HttpReply
 from mcp_app.transports.outlets import Notifications, stirs
@@ -68,8 +69,8 @@ async def write_on(
 class ResumedStream:
     """The rest of a stream that broke off, from the database and then as it comes."""
 
-    def __init__(self, position: Position, credential: Credential) -> None:
-        self.credential = credential
+    def __init__(self, position: Position, credential: Credential, about: About) -> None:
+        self.credential, self.about = credential, about
         self._position = position
         self._loop = asyncio.get_running_loop()
         self._stirred = asyncio.Event()

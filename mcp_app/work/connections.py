@@ -14,14 +14,18 @@ def give_back_connections() -> None:
         connection.close_if_unusable_or_obsolete()
 
 
-def drop_open_transactions() -> None:
-    """Roll back what a tool began and never ended: the next call's writes would be lost in it."""
+def clear_connections() -> None:
+    """Give them back after a job, and roll back what a tool began there and never ended: the next
+    call's writes would be lost in it.
+    """
     for connection in connections.all(initialized_only=True):
         if connection.in_atomic_block:
             logger.error("A tool left a transaction open on %r: rolled back", connection.alias)
             connection.close()
             # Closed inside a block it stays unusable, so that the thread gets another.
             del connections[connection.alias]
+        else:
+            connection.close_if_unusable_or_obsolete()
 
 
 def is_in_transaction() -> bool:

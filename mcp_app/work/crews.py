@@ -93,13 +93,20 @@ class Crew:
     Args:
         workers: the pool that the threads belong to.
         most: how many may work at once; asked anew each time.
+        ready: called in a thread that was woken, before its first job.
     """
 
-    def __init__(self, workers: ThreadPoolExecutor, most: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        workers: ThreadPoolExecutor,
+        most: Callable[[], int],
+        ready: Callable[[], None] = lambda: None,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         # asgiref's hop, so that `async_to_sync` in a job finds the way back to this loop.
         self._hop = sync_to_async(self._work, thread_sensitive=False, executor=workers)
         self._most = most
+        self._ready = ready
         self._lock = threading.Lock()
         self._waiting: deque[Job] = deque()
         self._back: deque[Job] = deque()
@@ -146,8 +153,10 @@ class Crew:
         self._look_later()
 
     def _grow(self) -> None:
+        """Twice as many: where jobs only take their time, more threads would not help them."""
         with self._lock:
-            more = max(min(len(self._waiting), self._most() - self._active), 0)
+            room = min(len(self._waiting), self._most() - self._active)
+            more = max(min(room, max(self._active, 1)), 0)
             self._active += more
         for _ in range(more):
             self._wake()
@@ -177,6 +186,10 @@ class Crew:
     # --- in a thread ---------------------------------------------------------------------------
 
     def _work(self) -> None:
+        try:
+            self._ready()
+        except Exception:
+            logger.exception("A thread could not be made ready")
         while (job := self._next()) is not None:
             job.do()
             self._back.append(job)

@@ -17,7 +17,7 @@ from django.db import connections
 
 from mcp_app.conf import settings
 from mcp_app.work import waiting
-from mcp_app.work.connections import drop_open_transactions, give_back_connections
+from mcp_app.work.connections import clear_connections, give_back_connections
 from mcp_app.work.crews import Ahead, Crew
 from mcp_app.work.loops import PerLoop
 from mcp_app.work.seats import guest_of
@@ -64,7 +64,7 @@ class Lane:
 
     def _crew(self, _: asyncio.AbstractEventLoop) -> Crew:
         workers = self._pool()
-        return Crew(workers, workers.count)
+        return Crew(workers, workers.count, give_back_connections)
 
     def _forget(self) -> None:
         self._workers = None
@@ -91,13 +91,11 @@ def _here(job: Callable[[], Result]) -> "asyncio.Future[Result]":
 def _clean(job: Callable[[], Result], place: Place, workers: Workers) -> Result:
     place.begin(workers)
     try:
-        give_back_connections()
         with waiting.at(place):
             return job()
     finally:
         try:
-            drop_open_transactions()
-            give_back_connections()
+            clear_connections()
         finally:
             place.end()
 

@@ -18,7 +18,7 @@ from django.db import connections
 
 from mcp_app.work import waiting
 from mcp_app.work.connections import (
-    drop_open_transactions,
+    clear_connections,
     give_back_connections,
     is_in_transaction,
 )
@@ -219,8 +219,7 @@ class Seats:
 
     def _clear(self, seat: Seat) -> None:
         """In the thread."""
-        drop_open_transactions()
-        give_back_connections()
+        clear_connections()
         with self._lock:
             seat.is_busy, seat.holder = False, None
             self._retire(seat)

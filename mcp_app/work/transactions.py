@@ -22,12 +22,16 @@ def around(declared: Declaration) -> Iterator[None]:
     already holds, as a test does, is not broken by a call that fails.
     """
     wanted = declared.atomic if declared.atomic is not None else settings.ATOMIC
+    asked = [alias for alias in connections if _applies(alias, wanted)]
+    held = {c.alias for c in connections.all(initialized_only=True) if c.in_atomic_block}
+    if not asked and not held:
+        yield
+        return
     with ExitStack() as stack:
-        for alias in connections:
-            if _applies(alias, wanted):
-                stack.enter_context(transaction.atomic(using=alias))
-            elif connections[alias].in_atomic_block:
-                stack.enter_context(_unbroken(alias))
+        for alias in asked:
+            stack.enter_context(transaction.atomic(using=alias))
+        for alias in held.difference(asked):
+            stack.enter_context(_unbroken(alias))
         yield
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from mcp_app.admin import paging
 from mcp_app.audit.outcomes import GROUPS
+from mcp_app.audit.seals import seal
 from mcp_app.auth.hashing import Secret
 from mcp_app.dispatch.interfaces import Decision, Outcome
 from mcp_app.models import CallDecision, CallEvent, CallOutcome, Token
@@ -330,8 +331,54 @@ def test_deleting_takes_the_permission(
     assert LogEntry.objects.count() == 1
 
 
+def test_deleting_many_takes_the_permission_and_is_chosen_by_nobody_unasked(
+    staff_client: Callable[..., Client], events: dict[str, CallEvent]
+) -> None:
+    asked = {"action": "delete_selected", "_selected_action": [events["ana"].pk], "post": "yes"}
+    staff_client("view_callevent").post(url("changelist"), asked)
+    assert CallEvent.objects.count() == 3
+    allowed = staff_client("view_callevent", "delete_callevent")
+    form = allowed.get(url("changelist")).context["action_form"]
+    assert form.fields["action"].choices[0][0] == ""
+    assert not form["action"].value()
+    allowed.post(url("changelist"), asked)
+    assert CallEvent.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_deletion_does_to_the_seals_is_said_before(
+    boss_client: Client, events: dict[str, CallEvent]
+) -> None:
+    chosen = {"action": "delete_selected", "_selected_action": [events["ana"].pk]}
+    one = boss_client.get(url("delete", events["ana"].pk)).content.decode()
+    many = boss_client.post(url("changelist"), chosen).content.decode()
+    for text in (one, many):
+        assert "No seal covers this yet" in text
+        assert 'name="post" value="yes"' in text
+    assert len(list(seal("default"))) == 1
+    many = boss_client.post(url("changelist"), chosen).content.decode()
+    assert "Sealed calls are among them" in many
+    assert 'name="post" value="yes"' not in many
+
+
 def test_seeing_takes_the_permission(
     staff_client: Callable[..., Client], events: dict[str, CallEvent]
 ) -> None:
     assert staff_client("view_token").get(url("changelist")).status_code == 403
     assert staff_client("view_callevent").get(url("changelist")).status_code == 200
+
+
+def test_all_is_offered_only_where_some_are_hidden(
+    boss_client: Client, events: dict[str, CallEvent]
+) -> None:
+    plain = boss_client.get(url("changelist")).content.decode()
+    filtered = boss_client.get(url("changelist"), {"result": "ok"}).content.decode()
+    searched = boss_client.get(url("changelist"), {"q": "ana"}).content.decode()
+    assert ["Show all</a>)" in text for text in (plain, filtered, searched)] == [False, True, True]
+
+
+def test_what_came_of_a_call_is_asked_in_one_place(boss_client: Client) -> None:
+    specs = boss_client.get(url("changelist")).context["cl"].filter_specs
+    names = [spec.parameters[0] for spec in specs]
+    start = names.index("result")
+    assert names[start : start + 3] == ["result", "outcome__exact", "decision"]

@@ -129,7 +129,7 @@ def test_a_page_tells_all_that_is_known_of_a_tool(boss_client: Client, settings:
         "Database queries 12",
         "Size of a result 4.0 MB",
         "room required string",
-        "at most 20 characters",
+        "length ≤ 20",
         "password required sensitive: no log holds it string",
         "kinds array of integer or null",
         "tokens of context",

@@ -3,6 +3,7 @@
 import gettext
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib import admin
@@ -11,6 +12,7 @@ from django.urls import NoReverseMatch, reverse
 
 import mcp_app
 from mcp_app.auth.hashing import Secret
+from mcp_app.auth.tokens import issue
 from mcp_app.models import Token
 from tests.admin.pages import url
 
@@ -34,9 +36,13 @@ def english() -> set[str]:
     """Each text that reads otherwise in German."""
     with CATALOGUE.open("rb") as file:
         known = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]
-    return {text for text, german in known.items() if isinstance(text, str) and text != german} - {
-        ""
-    }
+    texts = {text[0] if isinstance(text, tuple) else text for text in known}
+    return {text for text in texts if known_as(known, text) != text} - {""}
+
+
+def known_as(known: dict[Any, str], text: str) -> str:
+    """What the catalogue has for a text, or for one of what it counts."""
+    return known.get(text) or known[text, 0]
 
 
 def addresses() -> list[str]:
@@ -76,3 +82,25 @@ def test_a_tokens_pages_are_whole_in_german(
     boss_client: Client, english: set[str], issued: tuple[Token, Secret], page: str
 ) -> None:
     assert not in_german(boss_client, url(page, issued[0].pk), english)
+
+
+@pytest.mark.parametrize("kind", ["tool:close_room", "tool:list_rooms"])
+@pytest.mark.parametrize("page", ["entry", "explain", "try", "callers", "view-as"])
+def test_the_pages_of_what_is_declared_are_whole_in_german(
+    boss_client: Client, english: set[str], page: str, kind: str
+) -> None:
+    address = url(page, model="catalogue")
+    arguments = {"reason", "status"}  # by their own names
+    assert not in_german(boss_client, f"{address}?of=default:{kind}&user=boss", english - arguments)
+
+
+def test_the_pages_of_own_tokens_are_whole_in_german(
+    boss_client: Client, english: set[str], boss: Any
+) -> None:
+    token, _ = issue(user=boss, name="laptop", tools=["list_rooms"], read_only=True)
+    addresses = [reverse(f"mcp_app_account:{page}") for page in ("tokens", "issue")]
+    addresses += [
+        reverse(f"mcp_app_account:{page}", args=[token.pk]) for page in ("rotate", "revoke")
+    ]
+    for address in addresses:
+        assert not in_german(boss_client, address, english), address

@@ -105,8 +105,11 @@ def test_of_a_secret_only_its_digest_is_left(
     use(first, ["asgi"])
     use(second, ["asgi"])
 
-    request = rf.post("/mcp", headers={"authorization": f"Bearer {second}"})
-    incoming = Incoming(request, {}, transport="http", streams=False, again=lambda: request)
+    headers = {"authorization": f"Bearer {second}"}
+    request = rf.post("/mcp", headers=headers)
+    incoming = Incoming(
+        "POST", headers, remote=None, transport="http", streams=False, again=lambda: request
+    )
     event = CallEvent.objects.latest("pk")
     caller = identify(incoming, event)  # type: ignore[arg-type]  # anything that takes attributes
     objects = [caller, token, event, *TokenSecret.objects.all(), *Session.objects.all(), *told]

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from django.contrib.admin import AdminSite
+from django.contrib.staticfiles import finders
 from django.db import connection
 from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
@@ -16,8 +18,9 @@ from django.utils import timezone, translation
 
 from mcp_app.admin import CallEventAdmin
 from mcp_app.admin.charts import ceiling, stacked
-from mcp_app.admin.display import percentage
-from mcp_app.models import CallEvent, Token
+from mcp_app.admin.display import percentage, tone
+from mcp_app.audit.outcomes import GROUP_OF
+from mcp_app.models import CallEvent, CallOutcome, Token
 from tests.admin.pages import url as page_url
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
@@ -53,7 +56,8 @@ def calls(issued: Any, ana: Any) -> list[CallEvent]:
 
 def test_it_has_the_numbers_of_its_period(boss_client: Client, calls: list[CallEvent]) -> None:
     day, week = words(page(boss_client)), words(page(boss_client, "week"))
-    assert "Calls 8 Error rate 12.5 % Median duration 4.0 ms 95 % took at most 8.0 ms" in day
+    assert "Calls 8 Error rate 12.5 % went wrong; turned away not counted Turned away 12.5 %" in day
+    assert "Median duration 4.0 ms 95 % took at most 8.0 ms" in day
     assert "Together 8 5 1 1 1 12.5 %" in day
     assert "Busiest tools Tool Calls Went wrong list_rooms 8 1 12.5 %" in day
     assert "Busiest users User Calls Went wrong ana 8 1 12.5 %" in day
@@ -62,6 +66,17 @@ def test_it_has_the_numbers_of_its_period(boss_client: Client, calls: list[CallE
     assert "get_room" not in day
     assert "Calls 9 Error rate 11.1 %" in week
     assert "get_room 1 0 0 %" in week
+
+
+@pytest.mark.parametrize("outcome", CallOutcome.values)
+def test_a_call_has_one_colour_in_list_story_live_and_chart(outcome: str) -> None:
+    style = Path(str(finders.find("mcp_app/admin.css"))).read_text()
+    ours = re.search(rf"\.mcp-bar-{GROUP_OF[outcome]} {{\s*fill: ([^;]+);", style)
+    mark = "" if tone(outcome) == "bad" else f"-{tone(outcome)}"
+    theirs = re.search(rf"\.mcp-badge{mark}::before {{[^}}]*background: ([^;]+);", style)
+    assert ours
+    assert theirs
+    assert ours[1] == theirs[1]
 
 
 def test_every_number_leads_to_the_calls_that_it_counts(
@@ -102,7 +117,8 @@ def test_of_no_calls_it_says_so(boss_client: Client, db: None) -> None:
     text = words(page(boss_client, "month"))
     assert "There were no calls in the last 30 days." in text
     assert "Nobody was denied in the last 30 days." in text
-    assert "Calls 0 Error rate - Median duration - 95 % took at most -" in text
+    assert "Calls 0 Error rate - went wrong; turned away not counted Turned away -" in text
+    assert "Median duration - 95 % took at most -" in text
 
 
 def test_tokens_near_their_end_are_for_those_who_may_see_tokens(

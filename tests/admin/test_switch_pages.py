@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from mcp_app.access.switches import switch_for, turn
+from mcp_app.auth.sessions import DatabaseSessions
 from mcp_app.catalog.registry import default_server
-from mcp_app.models import Switch
+from mcp_app.dispatch.context import Caller
+from mcp_app.models import CallEvent, Switch
 
 ADD = reverse("admin:mcp_app_switch_add")
 LIST = reverse("admin:mcp_app_switch_changelist")
@@ -24,9 +28,21 @@ def choice(page: Any, label: str) -> str:
     return next(str(value) for value, text in choices if text == label)
 
 
-def post(client: Client, label: str, kind: str = "off", **fields: str) -> Any:
+def ask(client: Client, label: str, kind: str = "off", **fields: str) -> Any:
+    """Send the form: its errors, or the page that says who is affected."""
     target = choice(client.get(ADD), label)
     return client.post(ADD, {"kind": kind, "target": target, "reason": "It is broken.", **fields})
+
+
+def confirm(client: Client, asked: Any) -> Any:
+    """Agree to what that page says."""
+    fields = [*asked.context["fields"], asked.context["sure"]]
+    return client.post(ADD, dict(fields))
+
+
+def post(client: Client, label: str, kind: str = "off", **fields: str) -> Any:
+    asked = ask(client, label, kind, **fields)
+    return confirm(client, asked) if "sure" in asked.context else asked
 
 
 def test_a_tool_is_chosen_from_what_is_declared(boss_client: Client, boss: Any) -> None:
@@ -87,3 +103,107 @@ def test_permissions_say_who_sets_and_who_lifts(staff_client: Callable[..., Clie
     lifter.post(LIST, lifting)
     assert not Switch.objects.in_force().exists()
     assert staff_client().get(LIST).status_code == 403
+
+
+def called(tool: str, **columns: Any) -> CallEvent:
+    told = {"method": "tools/call", "outcome": "ok", "username": "ana", **columns}
+    return CallEvent.objects.create(tool=tool, **told)
+
+
+def test_who_is_affected_is_said_before_it_is_set(boss_client: Client, issued: Any) -> None:
+    token, _secret = issued
+    called("close_room", token=token)
+    called("close_room", username="<b>ben</b>", outcome="started")
+    called("announce", username="eve")
+    called("close_room", username="old", created_at=timezone.now() - timedelta(days=2))
+    DatabaseSessions().create(Caller(user=token.user, auth=token), "2025-06-18", {}, {})
+    asked = ask(boss_client, "default: tool close_room")
+    assert not Switch.objects.exists()
+    found = asked.context["affected"]
+    assert (found.calls, found.users_total, found.tokens_total) == (2, 2, 1)
+    assert dict(found.users) == {"ana": 1, "<b>ben</b>": 1}
+    assert (found.running_total, found.sessions) == (1, 1)
+    text = asked.content.decode()
+    assert "It is broken." in text
+    assert "&lt;b&gt;ben" in text
+    assert "<b>ben" not in text
+    assert confirm(boss_client, asked).status_code == 302
+    assert Switch.objects.in_force().get().name == "close_room"
+
+
+@pytest.mark.parametrize(("kind", "calls"), [("read_only", 1), ("maintenance", 3)])
+def test_a_whole_server_affects_whom_it_would_refuse(
+    boss_client: Client, kind: str, calls: int
+) -> None:
+    for tool in ("close_room", "list_rooms", "unheard_of"):
+        called(tool)
+    asked = ask(boss_client, "the server default", kind)
+    assert asked.context["affected"].calls == calls
+
+
+def test_callers_are_named_to_those_who_may_see_calls(staff_client: Callable[..., Client]) -> None:
+    called("close_room", username="zoe", outcome="started")
+    for held, named in ((("add_switch",), False), (("add_switch", "view_callevent"), True)):
+        asked = ask(staff_client(*held), "default: tool close_room")
+        assert asked.context["affected"].calls == 1
+        assert ("zoe" in asked.content.decode()) is named
+
+
+def test_what_was_agreed_to_is_what_is_set(boss_client: Client) -> None:
+    """The choice is a number, which names another thing once something else is declared."""
+    asked = ask(boss_client, "default: tool close_room")
+    fields = dict(asked.context["fields"])
+    fields["target"] = choice(boss_client.get(ADD), "default: tool announce")
+    name, value = asked.context["sure"]
+    again = boss_client.post(ADD, {**fields, name: value})
+    assert again.status_code == 200
+    assert again.context["switch"].name == "announce"
+    assert not Switch.objects.exists()
+
+
+def test_one_for_the_same_is_said_to_be_replaced(boss_client: Client) -> None:
+    post(boss_client, "the server default", "maintenance", reason="The first.")
+    asked = ask(boss_client, "the server default", "maintenance", reason="The second.")
+    assert "The first." in asked.content.decode()
+    confirm(boss_client, asked)
+    assert Switch.objects.in_force().get().reason == "The second."
+
+
+INDEX = reverse("admin:app_list", args=["mcp_app"])
+TOLD = (
+    INDEX,
+    *(reverse(f"admin:mcp_app_callevent_{page}") for page in ("changelist", "overview", "tail")),
+    reverse("admin:mcp_app_catalogue_changelist"),
+)
+
+
+@pytest.mark.parametrize("page", TOLD)
+@pytest.mark.parametrize("kind", ["maintenance", "read_only"])
+def test_a_closed_server_is_told_on_the_pages(boss_client: Client, kind: str, page: str) -> None:
+    assert "mcp-closure" not in boss_client.get(page).content.decode()
+    until = timezone.now() + timedelta(hours=2)
+    switch = turn(switch_for(kind, "default", reason="<b>Moving</b> house.", until=until))
+    text = boss_client.get(page).content.decode()
+    banner = text.partition('class="mcp-note mcp-closure"')[2].partition("</p>")[0]
+    assert "&lt;b&gt;Moving&lt;/b&gt; house." in banner
+    assert f"{timezone.localtime(until):%H:%M:%S}" in banner
+    assert reverse("admin:mcp_app_switch_change", args=[switch.pk]) in banner
+
+
+def test_closures_are_one_query_and_link_for_those_who_may_see_switches(
+    staff_client: Callable[..., Client],
+) -> None:
+    client = staff_client("view_callevent")
+    turn(switch_for("maintenance", "default", reason="Moving house."))
+    page = reverse("admin:mcp_app_callevent_overview")
+    with CaptureQueriesContext(connection) as asked:
+        text = client.get(page).content.decode()
+    assert sum("mcp_app_switch" in query["sql"] for query in asked) == 1
+    assert "Moving house." in text
+    assert "/switch/" not in text
+
+
+def test_one_tool_that_is_off_closes_no_server(boss_client: Client) -> None:
+    tool = sorted(default_server.tools)[0]
+    turn(switch_for("off", "default", noun="tool", name=tool, reason="It is broken."))
+    assert "mcp-closure" not in boss_client.get(INDEX).content.decode()

@@ -142,6 +142,15 @@ def test_the_busiest_stand_first_with_what_went_wrong(db: None, django_user_mode
     assert found.tools[0].error_rate == 1 / 3
 
 
+def test_a_name_that_nothing_has_is_no_busy_tool(db: None) -> None:
+    for _ in range(3):
+        make(outcome="unknown", tool="no_such_tool", client_name="Cursor")
+    for outcome in ("unknown", "ok", "failed"):
+        make(outcome=outcome, tool="came_late", client_name="Cursor")
+    assert of().tools == [Busy("came_late", 3, 1)]
+    assert of().clients == [Busy("Cursor", 6, 1)]
+
+
 def test_no_more_than_ten_are_the_busiest(db: None) -> None:
     for number in range(12):
         for _ in range(number + 1):

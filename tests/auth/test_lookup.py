@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.db import connection, connections
-from django.test.utils import CaptureQueriesContext
+from django.db import connection, connections, models
+from django.db.models.query_utils import DeferredAttribute
+from django.db.models.signals import post_init
+from django.test.utils import CaptureQueriesContext, isolate_apps
 
 from mcp_app import compiled
 from mcp_app.auth import lookup
@@ -148,3 +150,55 @@ def test_what_is_asked_for_twice_is_two_objects_in_order(
     for ours, theirs in zip(_parts(first), _parts(last), strict=True):
         assert ours is not theirs
         assert _columns(ours) == _columns(theirs)
+
+
+def test_who_listens_to_users_being_made_hears_of_them(secrets: list[TokenSecret]) -> None:
+    heard: list[Any] = []
+
+    def listener(instance: Any, **kwargs: Any) -> None:
+        heard.append(instance)
+
+    post_init.connect(listener, sender=get_user_model())
+    try:
+        (found,) = lookup.find([secrets[0].lookup])
+    finally:
+        post_init.disconnect(listener, sender=get_user_model())
+    assert found is not None
+    assert heard == [found.token.user]
+
+
+class _Counting:
+    """What a product may put behind Django's model."""
+
+    def __init__(self) -> None:
+        self.is_counted = True
+
+
+class _Kept(models.CharField):
+    """A field that makes something of what it is given."""
+
+    class Shouting(DeferredAttribute):
+        def __set__(self, instance: Any, value: Any) -> None:
+            instance.__dict__["name"] = value.upper()
+
+    descriptor_class = Shouting
+
+
+@isolate_apps("mcp_app")
+def test_models_that_take_part_in_being_made_are_made_by_themselves() -> None:
+    class Own(models.Model, _Counting):  # type: ignore[misc]
+        name = models.CharField(max_length=9)
+
+        class Meta:
+            app_label = "mcp_app"
+
+    class Shouting(models.Model):
+        name = _Kept(max_length=9)
+
+        class Meta:
+            app_label = "mcp_app"
+
+    counted = compiled.Columns(Own).made("default", [1, "a"])
+    assert (counted.is_counted, counted.name, counted._state.adding) == (True, "a", False)
+    assert compiled.Columns(Shouting).made("default", [1, "a"]).name == "A"
+    assert compiled.new(Shouting, {"id": None, "name": "a"}).name == "A"

@@ -33,10 +33,9 @@ def _request(authorization: str) -> HttpRequest:
 
 def _looked_up(authorizations: list[str]) -> list[HttpRequest]:
     requests = [_request(authorization) for authorization in authorizations]
-    found = [
-        presented.present(request, authorization)
-        for request, authorization in zip(requests, authorizations, strict=True)
-    ]
+    found = [presented.presented_by(authorization) for authorization in authorizations]
+    for one, request in zip(found, requests, strict=True):
+        presented.attach(one, request)
     presented.look_up([one for one in found if one is not None])
     return requests
 
@@ -95,4 +94,4 @@ def test_a_row_proves_nothing_without_its_secret(issued: tuple[Token, Secret]) -
     ["", "Bearer", "Basic abc", "Bearer eyJhbGciOi.x.y", "Bearer mcp_short", "mcp_"],
 )
 def test_what_is_no_secret_of_ours_is_not_looked_up(authorization: str) -> None:
-    assert presented.present(_request(authorization), authorization) is None
+    assert presented.presented_by(authorization) is None

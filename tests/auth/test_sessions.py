@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from mcp_app.auth import sessions
 from mcp_app.auth.sessions import DatabaseSessions
 from mcp_app.auth.tokens import issue, rotate
 from mcp_app.dispatch.context import Caller
@@ -131,3 +132,33 @@ def test_deleting_the_token_takes_its_sessions(caller: Caller) -> None:
     opened(caller)
     caller.auth.delete()
     assert not Session.objects.exists()
+
+
+def test_a_session_is_found_where_the_orm_finds_it(caller: Caller, ana: Any, settings: Any) -> None:
+    """The compiled statement, and what is judged of its row, against the query that `end` runs."""
+    settings.MCP_APP = {"SESSION_TTL": 600}
+    callers = [
+        caller,
+        Caller(user=ana, auth=issue(user=ana, name="another")[0]),
+        Caller(user=ana),
+        Caller(user=AnonymousUser()),
+    ]
+    states = [opened(one) for one in callers for _ in range(4)]
+    for number, state in enumerate(states):
+        rows = Session.objects.filter(key=state.session_id)
+        if number % 4 == 1:
+            rows.update(ended_at=timezone.now())
+        if number % 4 > 1:
+            age(state, seconds=(595, 605)[number % 2])
+    found = 0
+    for state in states:
+        for one in callers:
+            expected = sessions._live(state.session_id, one, timezone.now()).first()
+            state_of = None if expected is None else sessions._state(expected)
+            assert STORE.find(state.session_id, one) == state_of
+            found += state_of is not None
+    assert found == len(callers) * 2
+    STORE.find(states[0].session_id, caller)
+    with CaptureQueriesContext(connection) as queries:
+        assert STORE.find(states[0].session_id, caller) is not None
+    assert len(queries) == 1

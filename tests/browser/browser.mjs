@@ -29,6 +29,7 @@ export async function signIn(browser, options = {}) {
   page.errors = [];
   page.on("console", (said) => said.type() === "error" && page.errors.push(said.text()));
   page.on("pageerror", (error) => page.errors.push(String(error)));
+  page.on("dialog", (dialog) => page.errors.push(`dialog: ${dialog.message()}`) && dialog.dismiss());
   await page.goto("/admin/login/?next=/admin/");
   await page.fill("#id_username", given.username);
   await page.fill("#id_password", given.password);
@@ -49,4 +50,14 @@ export async function unfit(page) {
 /** How many pixels the page is wider than its window. */
 export async function overflow(page) {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+}
+
+/** Press Tab until what is named has the focus: what the keyboard cannot reach is a fault. */
+export async function reach(page, selector) {
+  const wanted = await page.locator(selector).first().elementHandle();
+  for (let pressed = 0; pressed < 120; pressed += 1) {
+    await page.keyboard.press("Tab");
+    if (await wanted.evaluate((element) => element === document.activeElement)) return;
+  }
+  throw new Error(`the keyboard does not reach ${selector}`);
 }

@@ -98,6 +98,15 @@ await main(async (browser) => {
   await call("no_such_tool");
   seen.filteredLater = await until(page, seen.filtered.length + 1);
 
+  const polling = await page.context().newPage();
+  await polling.routeWebSocket(/\/tail\/$/, (line) => line.close());
+  await polling.goto(given.tail);
+  await settled(polling, "The page's socket cannot be opened");
+  const known = await rows(polling).count();
+  await call("list_rooms");
+  seen.polled = (await until(polling, known + 1)) - known;
+  await polling.close();
+
   await page.goto(given.tail);
   const answer = call("wait_forever");
   await page.locator(".mcp-stop").first().focus();

@@ -222,6 +222,21 @@ def test_members_of_a_union_are_one_problem_under_one_path() -> None:
 
 
 @pytest.mark.parametrize(
+    ("annotation", "value", "told"),
+    [
+        (Annotated[str | int, Field(max_length=3)], "hunter2", "at most 3 characters"),
+        (Annotated[str | int, Field(min_length=9)], "hunter2", "at least 9 characters"),
+        (Annotated[SecretStr, Field(max_length=1)], "hunter2", "at most 1 character"),
+        (Annotated[list[int], Field(max_length=1)], [1, 2], "at most 1 item after validation"),
+    ],
+)
+def test_a_text_is_measured_in_characters(annotation: Any, value: Any, told: str) -> None:
+    said = refusal(annotation, value)
+    assert f"should have {told}" in said
+    assert ("item" in said) is isinstance(value, list)
+
+
+@pytest.mark.parametrize(
     ("annotation", "value"),
     [
         (uuid.UUID, "hunter2"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.management import CommandError, call_command
+from django.utils import translation
 from rest_framework.throttling import BaseThrottle, UserRateThrottle
 
 from mcp_app.access.switches import switch_for, turn
@@ -72,6 +73,15 @@ def test_a_token_is_of_the_user_who_is_named(ana: Any, django_user_model: Any) -
         call_command("mcp_explain", "shell_add", "--user", "ben", "--token", prefix(token))
     with pytest.raises(CommandError, match="who calls"):
         call_command("mcp_explain", "shell_add")
+
+
+def test_it_speaks_to_programs_in_one_language(ana: Any) -> None:
+    token, _ = issue(user=ana, name="laptop")
+    with translation.override("de"):
+        assert gates("shell_add", "--token", prefix(token))["credential"] == (
+            True,
+            "laptop, Active",
+        )
 
 
 def test_who_may_not_sign_in_is_told_so(ana: Any, settings: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("project", ["uuid_users", "two_databases", "replica"])
+@pytest.mark.parametrize("project", ["uuid_users", "bare_users", "two_databases", "replica"])
 def test_the_endpoint_works_in(project: str, tmp_path: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "EXAMPLE_DATABASE"}
     done = subprocess.run(

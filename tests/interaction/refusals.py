@@ -1,9 +1,11 @@
 """One answer for each protocol error, each by the least that causes it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
+from django.db import OperationalError, connection
 from django.test.utils import override_settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.throttling import BaseThrottle
@@ -69,6 +71,7 @@ def refusals(client: MCPClient, serve: Serve) -> Refusals:
         errors.OutsideLimits: _outside_limits(client, serve(nothing, name="writes")),
         errors.Unauthenticated: client.call("echo", headers={"authorization": "Bearer x"}),
         errors.SwitchedOff: _switched_off(client, serve(nothing, name="turned_off")),
+        errors.SwitchesUnavailable: _unreadable_switches(client),
         errors.InsufficientScope: client.call("scoped"),
         errors.Throttled: client.call(throttled),
         errors.Forbidden: client.call("echo", headers={"origin": "https://evil.example"}),
@@ -107,6 +110,24 @@ def _switched_off(client: MCPClient, tool: str) -> Answer:
     answer = client.call(tool)
     switch.delete()
     return answer
+
+
+def _unreadable_switches(client: MCPClient) -> Answer:
+    with unreadable_switches():
+        return client.call("echo")
+
+
+@contextmanager
+def unreadable_switches() -> Iterator[None]:
+    """No statement about switches succeeds on this thread's connection."""
+
+    def fail(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if f'"{Switch._meta.db_table}"' in sql:
+            raise OperationalError("no such table, password hunter2")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(fail):
+        yield
 
 
 def _broken_off(client: MCPClient) -> Answer:

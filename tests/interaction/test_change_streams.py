@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -367,6 +368,57 @@ def test_a_session_hears_of_its_lists_and_of_what_it_subscribed_to(
     line = async_to_sync(scenario)()
     assert line.events[-1]["params"] == {"uri": uri}
     assert SUBSCRIPTION_KEY not in line.text
+
+
+def lose_the_staff_flag() -> None:
+    get_user_model().objects.update(is_staff=False)
+
+
+def lose_the_limits() -> None:
+    Token.objects.update(tools=[])
+
+
+@pytest.mark.parametrize("lose", [lose_the_staff_flag, lose_the_limits])
+@pytest.mark.parametrize("version", [MODERN, "2025-11-25"])
+def test_who_may_not_read_a_resource_any_more_hears_no_more_of_it(
+    application: Any,
+    staff: Any,
+    make_token: MakeToken,
+    lanes: None,
+    version: str,
+    lose: Callable[[], None],
+) -> None:
+    """By a change that no signal tells of."""
+    client = MCPClient(make_token(staff), version=version, server=server)
+    hidden, told = "staff://secret", "notifications/resources/updated"
+
+    def updates(line: wire.Line) -> list[str]:
+        return [event["params"]["uri"] for event in line.events if event.get("method") == told]
+
+    async def scenario() -> wire.Line:
+        if version == MODERN:
+            line = listen(
+                application, client, resourceSubscriptions=[hidden], toolsListChanged=True
+            )
+        else:
+            await sync_to_async(client.initialize)()
+            line = wire.send(application, client, None, method="GET")
+        await line.until(lambda: line.text)
+        if version != MODERN:
+            subscribed = await sync_to_async(client.request)("resources/subscribe", {"uri": hidden})
+            assert subscribed.result == {}
+        await sync_to_async(resource_updated)(hidden)
+        await line.until(lambda: updates(line) == [hidden])
+        await sync_to_async(lose)()
+        await sync_to_async(resource_updated)(hidden)
+        # What is told after it has come, and it has not.
+        bus.publish(user_topic(staff.pk), {})
+        await line.until(lambda: "notifications/tools/list_changed" in methods(line))
+        await line.hang_up()
+        return line
+
+    line = async_to_sync(scenario)()
+    assert updates(line) == [hidden]
 
 
 def test_a_newer_stream_of_a_session_ends_the_older(application: Any, legacy: MCPClient) -> None:

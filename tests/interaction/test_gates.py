@@ -23,6 +23,7 @@ GATES = {
     "UnknownPrompt": {"Permission classes"},
     "ResourceNotFound": {"Permission classes"},
     "SwitchedOff": {"Switch"},
+    "SwitchesUnavailable": {"Switch"},
     "OutsideLimits": {"Limits of the token"},
     "InsufficientScope": {"Scopes of the token"},
     "Throttled": {"Rate limit"},

@@ -1,19 +1,29 @@
 """What an administrator turns off is refused by the next request, hidden, and recorded."""
 
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from mcp_app.access.switches import lift, switch_for, turn
 from mcp_app.models import CallEvent, Switch
-from mcp_app.testing import MCPClient
-from tests.interaction.conftest import MakeClient, ready
+from mcp_app.testing import Answer, MCPClient
+from tests.interaction.conftest import Counted, MakeClient, ready
+from tests.interaction.refusals import unreadable_switches
 from tests.interaction.tools import server
+from tests.interaction.wire import PATIENCE
+
+Serve = Callable[..., str]
 
 
 def switch(kind: str = "off", tool: str = "", **options: Any) -> Switch:
@@ -141,3 +151,91 @@ def test_a_call_reads_the_switches_once(
     with CaptureQueriesContext(connection) as asked:
         client.call("add", {"a": 1})
     assert sum("mcp_app_switch" in query["sql"] for query in asked) == 1
+
+
+# --- while it runs, and when nobody can tell -----------------------------------------------------
+
+
+class Holding:
+    """A tool that has begun, and ends when it is let go."""
+
+    def __init__(self) -> None:
+        self.begun, self._ended = threading.Event(), Future[str]()
+
+    def hold(self) -> str:
+        """Wait to be let go."""
+        self.begun.set()
+        return self._ended.result(PATIENCE)
+
+    async def ahold(self) -> str:
+        """Wait to be let go, without a thread."""
+        self.begun.set()
+        return await asyncio.wrap_future(self._ended)
+
+    def let_go(self) -> None:
+        """Have it end."""
+        self._ended.set_result("done")
+
+
+@pytest.mark.parametrize("kind", ["off", "read_only", "maintenance"])
+@pytest.mark.parametrize("name", ["hold", "ahold"])
+def test_what_runs_when_a_switch_is_set_completes_and_the_next_call_is_refused(
+    kind: str, name: str, make_client: MakeClient, serve: Serve, lanes: None
+) -> None:
+    holding = Holding()
+    serve(getattr(holding, name), name="hold")
+    client, answers = make_client(), list[Answer]()
+
+    def call() -> None:
+        answers.append(client.call("hold"))
+        connection.close()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert holding.begun.wait(PATIENCE)
+    switch(kind, "hold" if kind == "off" else "")
+    refused = make_client(token=client.token).call("hold")
+    holding.let_go()
+    thread.join(PATIENCE)
+    assert [answer.text for answer in answers] == ["done"]
+    assert refused.error["code"] == 503
+    assert "Broken since noon." in refused.error["message"]
+    rows = CallEvent.objects.filter(tool="hold").order_by("pk")
+    told = list(rows.values_list("outcome", "error_class"))
+    assert told == [("ok", ""), ("denied", "SwitchedOff")]
+
+
+def test_where_switches_cannot_be_read_nothing_runs(
+    client: MCPClient, counted: Counted, caplog: pytest.LogCaptureFixture
+) -> None:
+    uri, prompt = client.resources()[0]["uri"], client.prompts()[0]["name"]
+    with unreadable_switches():
+        answers = [
+            client.call(counted.name),
+            client.call("staff_only"),
+            client.call("no_such_tool"),
+            client.read(uri),
+            client.prompt(prompt),
+            *(client.request(f"{kind}/list") for kind in ("tools", "prompts", "resources")),
+        ]
+    for answer in answers:
+        assert (answer.status, answer.error["code"]) == (503, 503)
+        assert answer.error["message"] == (
+            "The server cannot tell what is switched off now. Try again soon."
+        )
+        assert answer.headers["retry-after"] == "5"
+        assert b"hunter2" not in answer.body
+    assert counted.runs == 0
+    assert "Switches cannot be read: OperationalError" in caplog.text
+    refused = CallEvent.objects.filter(error_class="SwitchesUnavailable")
+    assert set(refused.values_list("outcome", flat=True)) == {"denied"}
+    assert refused.count() == len(answers)
+    # And as soon as they can be read, all is as it was.
+    assert client.call(counted.name).status == 200
+
+
+def test_explain_says_that_they_cannot_be_read(user: Any) -> None:
+    told = StringIO()
+    with unreadable_switches(), pytest.raises(CommandError):
+        call_command("mcp_explain", "list_rooms", "--user", user.get_username(), stdout=told)
+    assert told.getvalue().count("cannot tell what is switched off") == 2

@@ -1,11 +1,13 @@
 """The admin at one process shows and stops what runs in another, over Redis and PostgreSQL."""
 
 import contextlib
+import re
 import secrets
 import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.live
 PASSWORD = "a password of this test alone"
 CALLS = "/admin/mcp_app/callevent/"
 TAIL = f"{CALLS}tail/"
+CONNECTED = "/admin/mcp_app/session/connected/"
 MODERN = "2026-07-28"
 
 
@@ -133,6 +136,32 @@ def test_a_demoted_persons_socket_ends(product: Product) -> None:
         assert until(lambda: socket.receive() == (8, 4403))
     with eve.socket(TAIL) as socket:
         assert socket.status == 403
+
+
+def test_streams_of_one_process_are_seen_and_closed_at_another(
+    product: Product, browser: Browser
+) -> None:
+    session = LiveClient(product.token, version="2025-11-25").at(product.ports[0])
+    session.initialize()
+    wanted = {"notifications": {"toolsListChanged": True}}
+    with (
+        product.client().ask("subscriptions/listen", wanted, 1) as listening,
+        session.open(None, accept="text/event-stream") as own,
+    ):
+        listening.until(lambda message: "method" in message)
+        page = browser.get(CONNECTED)
+        for process in product.processes:
+            assert f":{process.pid}</code>" in page
+        closing = re.findall(r'href="([^"]*connected/end[^"]*)"', page)
+        assert len(closing) == 2
+        for address in closing:
+            told = browser.post(unescape(address))
+            assert messages_on(told) == ["The stream is closed."]
+        assert [message["id"] for message in listening.messages()] == [1]
+        assert list(own.messages()) == []
+    ending = re.findall(r'href="([^"]*/[0-9]+/end/)"', browser.get(CONNECTED))
+    assert messages_on(browser.post(ending[0])) == ["The session is ended."]
+    assert session.call("read").status == 404
 
 
 _PERSON = f"""

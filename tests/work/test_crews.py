@@ -110,6 +110,23 @@ def test_what_many_need_is_prepared_once_before_any_of_them_runs(pool: ThreadPoo
     assert len(calls) <= 2
 
 
+def test_a_thread_is_made_ready_before_its_first_job(pool: ThreadPoolExecutor) -> None:
+    ready: list[int] = []
+
+    def make_ready() -> None:
+        ready.append(threading.get_ident())
+        raise ValueError("not so ready")
+
+    async def main() -> list[bool]:
+        crew = Crew(pool, lambda: 8, make_ready)
+        return await asyncio.gather(
+            *[crew.submit(lambda: threading.get_ident() in ready) for _ in range(20)]
+        )
+
+    assert asyncio.run(main()) == [True] * 20
+    assert len(ready) <= 2
+
+
 def test_no_thread_runs_ahead_of_what_another_prepares(pool: ThreadPoolExecutor) -> None:
     ready: set[int] = set()
     calls: list[list[int]] = []

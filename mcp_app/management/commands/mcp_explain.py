@@ -4,7 +4,12 @@ import json
 from dataclasses import asdict
 from typing import Any, Final
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import (
+    BaseCommand,
+    CommandError,
+    CommandParser,
+    no_translations,
+)
 
 from mcp_app.access.explanation import Gate
 from mcp_app.catalog.registry import default_server
@@ -26,6 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--token", metavar="PREFIX", help="As `mcp_token list` prints it.")
         parser.add_argument("--json", action="store_true", help="Print a JSON array.")
 
+    @no_translations
     def handle(
         self, *args: Any, tool: str, user: str | None, token: str | None, **options: Any
     ) -> None:

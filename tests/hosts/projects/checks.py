@@ -16,13 +16,17 @@ from django.urls import NoReverseMatch, path, reverse
 from django.utils import timezone
 
 from mcp_app.audit.storage import database
+from mcp_app.auth import liveness
 from mcp_app.auth.tokens import issue, revoke
-from mcp_app.models import CallEvent, Session
+from mcp_app.dispatch.context import Caller
+from mcp_app.dispatch.listening import Credential
+from mcp_app.models import CallEvent, Session, Token
 from mcp_app.testing import DOORS, MCPClient
 from tests.hosts.walk import walk
 from tests.interaction.tools import server
 
 REAL = [a for a in connections if not connections.settings[a]["ENGINE"].endswith("dummy")]
+HOME = "main" if "main" in REAL else "default"
 pytestmark = pytest.mark.django_db(transaction=True, databases=REAL)
 
 User = get_user_model()
@@ -40,6 +44,10 @@ def client(request: pytest.FixtureRequest, door: Any) -> MCPClient:
     user = User.objects.create_user(username="ada")
     _, secret = issue(user=user, name="laptop")
     return MCPClient(secret.reveal(), version=request.param, door=door, server=server)
+
+
+def tokens() -> Any:
+    return Token.objects.using(HOME)
 
 
 def events() -> Any:
@@ -89,8 +97,6 @@ def test_a_session_begins_and_ends(client: MCPClient) -> None:
 
 
 def test_a_revoked_token_is_refused_at_once(client: MCPClient) -> None:
-    from mcp_app.models import Token
-
     assert client.call("add", {"a": 1}).status == 200
     alias = "main" if database() == "calls" else "default"
     revoke(Token._base_manager.using(alias).get())
@@ -184,3 +190,24 @@ def test_calls_are_sealed_verified_exported_and_pruned(client: MCPClient) -> Non
     call_command("mcp_prune", "--older-than", "1w", stdout=out)
     assert not events().exists()
     call_command("mcp_seal", verify=True, stdout=out)
+
+
+def test_who_works_now_is_found_by_queries_too(client: MCPClient) -> None:
+    user, token = User.objects.get(username="ada"), tokens().get()
+    caller = Caller(user, auth=token, token_lookup=token.secrets.using(HOME).get().lookup)
+    credential = Credential(user.pk, token.pk, None, caller.token_lookup)
+    assert tokens().live().get() == token
+    assert liveness.find_ended([credential]) == set()
+    found = liveness.recall(caller)()
+    assert found is not None
+    assert found.user == user
+    out = io.StringIO()
+    call_command("mcp_token", "due", "--days", "3", stdout=out)
+    if "replica" not in REAL:
+        tokens().update(expires_at=timezone.now() + timedelta(days=1))
+        call_command("mcp_token", "due", "--days", "3", stdout=out)
+        assert "laptop" in out.getvalue()
+    revoke(token)
+    assert not tokens().live().exists()
+    assert liveness.find_ended([credential]) == {credential}
+    assert liveness.recall(caller)() is None

@@ -1,0 +1,114 @@
+"""What permission classes say of one caller: DRF's own without a request, others of DRF's."""
+
+import logging
+from collections.abc import Callable
+from enum import Enum, auto
+from functools import lru_cache
+from typing import Any, Final
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from rest_framework.exceptions import APIException
+from rest_framework.permissions import (
+    AllowAny,
+    DjangoModelPermissions,
+    DjangoModelPermissionsOrAnonReadOnly,
+    IsAdminUser,
+    IsAuthenticated,
+    IsAuthenticatedOrReadOnly,
+)
+
+from mcp_app.access.view import DeclaredView, method_of
+from mcp_app.catalog.definition import Declaration
+from mcp_app.conf import settings
+
+logger: Final = logging.getLogger("mcp_app.access")
+
+Classes = tuple[Any, ...]
+
+OPEN: Final = (AllowAny,)
+OF_CALLERS: Final = frozenset({AllowAny, IsAdminUser, IsAuthenticated, IsAuthenticatedOrReadOnly})
+"""DRF's own that look at the user and the method alone."""
+OF_VIEWS: Final = frozenset({DjangoModelPermissions, DjangoModelPermissionsOrAnonReadOnly})
+"""Those that look at the view besides, and at nothing else of the request."""
+
+
+class _Looks(Enum):
+    """What some classes together look at."""
+
+    CALLER = auto()
+    VIEW = auto()
+    REQUEST = auto()
+
+
+class UserRequest:
+    """What classes that look no further are given, so that no request needs to be made."""
+
+    __slots__ = ("method", "user")
+
+    def __init__(self, user: Any, method: str) -> None:
+        self.user = user
+        self.method = method
+
+
+class Permissions:
+    """Those of one caller, for the length of a request.
+
+    Args:
+        request_for: makes DRF's request for what has a declaration's hints.
+    """
+
+    def __init__(self, user: Any, request_for: Callable[[Declaration], Any]) -> None:
+        self._user = user
+        self._request_for = request_for
+        self._default: Classes | None = None
+        self._said: dict[tuple[Classes, str], bool] = {}
+
+    def admit(self, declared: Declaration) -> bool:
+        """Whether every permission class of it says yes. Never raises."""
+        classes = declared.permission_classes
+        if classes is None:
+            classes = self._default = self._default or settings.permission_classes
+        looks = _looks_of(classes)
+        if looks is not _Looks.CALLER:
+            return self._ask(declared, classes, looks)
+        # It is the same of everything that has the same hints.
+        key = (classes, method_of(declared))
+        if key not in self._said:
+            self._said[key] = self._ask(declared, classes, looks)
+        return self._said[key]
+
+    def _ask(self, declared: Declaration, classes: Classes, looks: _Looks) -> bool:
+        try:
+            if looks is _Looks.REQUEST:
+                request = self._request_for(declared)
+            else:
+                request = UserRequest(self._user, method_of(declared))
+            view: Any = DeclaredView(declared, request)
+            return all(cls().has_permission(request, view) for cls in classes)
+        except (APIException, Http404, PermissionDenied):
+            return False
+        except BaseException:
+            # A gate that breaks stays shut, and one broken gate hides nothing else.
+            logger.exception("A permission class of %s %r failed", declared.noun, declared.key)
+            return False
+
+
+def classes_of(declared: Declaration) -> Classes:
+    """Its permission classes, or the project's."""
+    own = declared.permission_classes
+    return settings.permission_classes if own is None else own
+
+
+def _looks_of(classes: Classes) -> _Looks:
+    try:
+        return _looks(classes)
+    except TypeError:  # a class of the product's that cannot be hashed
+        return _Looks.REQUEST
+
+
+@lru_cache(maxsize=1024)
+def _looks(classes: Classes) -> _Looks:
+    if OF_CALLERS.issuperset(classes):
+        return _Looks.CALLER
+    return _Looks.VIEW if (OF_CALLERS | OF_VIEWS).issuperset(classes) else _Looks.REQUEST

@@ -1,0 +1,81 @@
+"""New rows of call events, many by one INSERT that the ORM has compiled once a connection.
+
+Of a row the ORM makes SQL anew each time; here the SQL stays, and each value is prepared as its
+field prepares it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import CharField, FloatField, TextField
+from django.db.models.sql import InsertQuery
+
+from mcp_app.compiled import kept
+from mcp_app.models import CallEvent
+
+_MOST: Final = 32
+"""Rows of one statement: SQLite takes 999 values at once."""
+_FIELDS: Final = [field for field in CallEvent._meta.concrete_fields if not field.primary_key]
+_PLAIN: Final = {CharField: str, TextField: str, FloatField: float}
+"""What such a field hands on as it is."""
+
+
+def insert(events: Sequence[CallEvent], alias: str) -> None:
+    """Make the rows, and tell each event its key. The caller has opened a transaction."""
+    connection = connections[alias]
+    for start in range(0, len(events), _MOST):
+        _insert(events[start : start + _MOST], connection)
+
+
+def _insert(events: Sequence[CallEvent], connection: BaseDatabaseWrapper) -> None:
+    statement = kept(connection, ("insert", len(events)), lambda: _Insert(connection, len(events)))
+    if not statement.is_plain:
+        CallEvent._base_manager.using(connection.alias).bulk_create(events)
+        return
+    for event, key in zip(events, statement.run(events), strict=True):
+        event.pk = key
+        event._state.adding, event._state.db = False, connection.alias
+
+
+class _Insert:
+    """The INSERT of so many rows on one connection."""
+
+    def __init__(self, connection: BaseDatabaseWrapper, count: int) -> None:
+        self._connection = connection
+        self._fields = [(f.attname, _PLAIN.get(type(f)), f.get_db_prep_save) for f in _FIELDS]
+        self._sql, parameters = _compiled(connection, count)
+        # PostgreSQL is given the values of each column together (UNNEST), others row by row.
+        self._by_column = all(isinstance(parameter, list) for parameter in parameters)
+        wanted = len(_FIELDS) if self._by_column else len(_FIELDS) * count
+        # Where a database adds something of its own: the ORM.
+        self.is_plain = len(parameters) == wanted
+
+    def run(self, events: Sequence[CallEvent]) -> list[Any]:
+        """The keys of the new rows, in order."""
+        rows = [self._values(vars(event)) for event in events]
+        values: list[Any]
+        if self._by_column:
+            values = [list(column) for column in zip(*rows, strict=True)]
+        else:
+            values = [value for row in rows for value in row]
+        with self._connection.cursor() as cursor:
+            cursor.execute(self._sql, values)
+            return [key for (key,) in cursor.fetchall()]
+
+    def _values(self, event: dict[str, Any]) -> list[Any]:
+        """As the driver is given them."""
+        return [
+            value if type(value := event[name]) is plain else prepare(value, self._connection)
+            for name, plain, prepare in self._fields
+        ]
+
+
+def _compiled(connection: BaseDatabaseWrapper, count: int) -> tuple[str, Sequence[Any]]:
+    query = InsertQuery(CallEvent)
+    query.insert_values(_FIELDS, [CallEvent() for _ in range(count)])
+    compiler: Any = query.get_compiler(connection=connection)
+    compiler.returning_fields = [CallEvent._meta.pk]
+    ((sql, parameters),) = compiler.as_sql()
+    return sql, parameters
