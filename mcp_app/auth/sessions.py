@@ -83,7 +83,7 @@ def _end_oldest(caller: Caller) -> None:
     owner = _owner(caller)
     if owner == {"token_id": None, "user_id": None}:
         return
-    own = Session.objects.filter(**owner, ended_at__isnull=True).order_by("-pk")
+    own = _sessions().filter(**owner, ended_at__isnull=True).order_by("-pk")
     surplus = list(own.values_list("pk", flat=True)[settings.SESSION_LIMIT :][:100])
     if surplus:
         Session.objects.filter(pk__in=surplus).update(ended_at=timezone.now())

@@ -9,9 +9,9 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
-from django.db import transaction
+from django.db import router, transaction
 from django.utils import timezone
 
 from mcp_app.conf import settings
@@ -45,10 +45,10 @@ class StoredStream:
         first = self._number + 1
         self._number += len(messages)
         ids = [f"{self.name}.{number}" for number in range(first, self._number + 1)]
-        session = Session.objects.filter(key=self.session_id, ended_at__isnull=True).first()
+        session = _rows(Session).filter(key=self.session_id, ended_at__isnull=True).first()
         if session is None:
             return ids
-        StreamEvent.objects.bulk_create(
+        _rows(StreamEvent).bulk_create(
             StreamEvent(
                 session=session,
                 stream=self.name,
@@ -87,7 +87,7 @@ def find_position(session_id: str, event_id: str) -> Position:
     if match is None:
         raise NotResumable
     stream, number = match[1], int(match[2])
-    kept = StreamEvent.objects.filter(session__key=session_id, stream=stream)
+    kept = _rows(StreamEvent).filter(session__key=session_id, stream=stream)
     # The priming event itself is not stored: any event of the stream proves it.
     if number and not kept.filter(number=number).exists():
         raise NotResumable
@@ -96,9 +96,13 @@ def find_position(session_id: str, event_id: str) -> Position:
 
 def events_after(position: Position) -> list[tuple[int, bytes, bool]]:
     """The number, message and whether it is the last, of each later event that is kept."""
-    rows = StreamEvent.objects.filter(
-        session__key=position.session_id, stream=position.stream, number__gt=position.number
-    ).order_by("number")
+    rows = (
+        _rows(StreamEvent)
+        .filter(
+            session__key=position.session_id, stream=position.stream, number__gt=position.number
+        )
+        .order_by("number")
+    )
     return [
         (number, data.encode(), is_last)
         for number, data, is_last in rows.values_list("number", "data", "is_last")
@@ -108,12 +112,17 @@ def events_after(position: Position) -> list[tuple[int, bytes, bool]]:
 def _sweep(session: Session) -> None:
     """Keep the store within its bounds of age and number, a chunk at a time."""
     oldest = timezone.now() - timedelta(seconds=settings.STREAM_EVENT_TTL)
-    stale = StreamEvent.objects.filter(created_at__lt=oldest).order_by("pk")
-    surplus = StreamEvent.objects.filter(session=session).order_by("-pk")
+    stale = _rows(StreamEvent).filter(created_at__lt=oldest).order_by("pk")
+    surplus = _rows(StreamEvent).filter(session=session).order_by("-pk")
     bound = settings.STREAM_EVENTS
     for rows in (
         stale.values_list("pk", flat=True)[:_SWEPT],
         surplus.values_list("pk", flat=True)[bound : bound + _SWEPT],
     ):
-        with transaction.atomic():
-            StreamEvent.objects.filter(pk__in=list(rows)).delete()
+        with transaction.atomic(using=rows.db):
+            _rows(StreamEvent).filter(pk__in=list(rows)).delete()
+
+
+def _rows(model: Any) -> Any:
+    """All, from the database that is written to: a replica may not know of the last ones yet."""
+    return model.objects.using(router.db_for_write(model))

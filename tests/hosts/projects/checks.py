@@ -1,6 +1,8 @@
 """What must hold in every host project, through every door; run with the project's settings."""
 
+import contextlib
 import io
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client
-from django.urls import path, reverse
+from django.urls import NoReverseMatch, path, reverse
 from django.utils import timezone
 
 from mcp_app.audit.storage import database
@@ -20,6 +22,7 @@ from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.listening import Credential
 from mcp_app.models import CallEvent, Session, Token
 from mcp_app.testing import DOORS, MCPClient
+from tests.hosts.walk import walk
 from tests.interaction.tools import server
 
 REAL = [a for a in connections if not connections.settings[a]["ENGINE"].endswith("dummy")]
@@ -65,6 +68,15 @@ def test_calls_are_answered_and_recorded(client: MCPClient) -> None:
         ("whoami", "ok", "ada", user.pk),
         ("staff_only", "denied", "ada", user.pk),
     ]
+
+
+def test_everything_works(client: MCPClient) -> None:
+    version, door = client.version.name, client._door
+
+    def make(token: str = client.token, **options: Any) -> MCPClient:
+        return MCPClient(token, version=version, door=door, server=server, **options)
+
+    walk(make)
 
 
 def test_a_tool_that_writes_has_its_row(client: MCPClient) -> None:
@@ -140,6 +152,28 @@ def test_the_admins_pages_tell_of_calls(client: MCPClient, settings: Any) -> Non
         text = browser.get(story).content.decode()
         assert "ada" in text.partition("Who called")[2].partition("</section>")[0]
         assert "The calls around it" in text
+
+
+def pages() -> Iterator[str]:
+    """The address of each page of ours in the admin that needs no row."""
+    for pattern in admin.site.get_urls():
+        for page in getattr(pattern, "url_patterns", []):
+            with contextlib.suppress(NoReverseMatch):
+                address = reverse(f"admin:{page.name}") if page.name else ""
+                if address.startswith("/admin/mcp_app/") and "form" not in page.pattern.converters:
+                    yield address
+
+
+def test_every_page_of_the_admin_opens(settings: Any) -> None:
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = settings.STORAGES | {"staticfiles": plain}
+    settings.ROOT_URLCONF = type("urls", (), {"urlpatterns": [path("admin/", admin.site.urls)]})
+    browser = Client()
+    browser.force_login(User.objects.create_superuser(username="boss"))
+    opened = {page: browser.get(page).status_code for page in pages()}
+    # Calls and sessions are not added by hand, acts take POST, and the entry is of nothing.
+    assert set(opened.values()) <= {200, 302, 403, 404, 405}, opened
+    assert sum(status == 200 for status in opened.values()) >= 15
 
 
 def test_calls_are_sealed_verified_exported_and_pruned(client: MCPClient) -> None:
