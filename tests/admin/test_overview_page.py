@@ -197,7 +197,7 @@ def test_no_row_is_read_for_what_is_counted(boss_client: Client, calls: list[Cal
                 cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
                 plan = " ".join(str(row) for row in cursor.fetchall())
             # What went wrong of the ten may be few enough for the index over them.
-            few = " IN ('error', 'failed', 'timeout')" in sql
+            few = " IN ('error', 'failed', 'timeout'" in sql
             assert ("INDEX mcp_call_" if few else "COVERING INDEX mcp_call_when") in plan, sql
 
 
