@@ -12,7 +12,7 @@ import os
 import threading
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from typing import Any, Final
@@ -26,8 +26,9 @@ logger: Final = logging.getLogger("mcp_app.bus")
 
 GROUP: Final = "mcp_app"
 LOST: Final = "bus.lost"
-"""Told to every subscriber when the layer went away, and when it is back: messages may have been
-missed. Streams end then, so that their clients look anew; those begun meanwhile go on until then.
+"""A topic of the bus's own, told with nothing when the layer went away, and when it is back:
+messages may have been missed. Streams end then, so that their clients look anew; those begun
+meanwhile go on until then.
 """
 _RENEWAL: Final = 3600.0
 """Seconds after which the group is joined anew; layers forget members that only listen."""
@@ -99,7 +100,7 @@ class EventBus:
         if self._relay is None and is_shared():
             with self._lock:
                 if self._relay is None:
-                    self._relay = Relay(self._deliver, self._deliver_loss)
+                    self._relay = Relay(self._deliver)
 
     async def hear(self) -> None:
         """Begin to hear the other processes, and wait until they can be heard.
@@ -136,20 +137,11 @@ class EventBus:
     def _deliver(self, topic: str, message: Mapping[str, Any]) -> None:
         with self._lock:
             subscriptions = tuple(self._subscriptions.get(topic, ()))
-        _tell(subscriptions, topic, message)
-
-    def _deliver_loss(self) -> None:
-        with self._lock:
-            everybody = {s for group in self._subscriptions.values() for s in group}
-        _tell(everybody, LOST, {})
-
-
-def _tell(subscriptions: Iterable[Subscription], topic: str, message: Mapping[str, Any]) -> None:
-    for subscription in subscriptions:
-        try:
-            subscription.listener(topic, message)
-        except Exception:
-            logger.exception("A listener on %r failed", topic)
+        for subscription in subscriptions:
+            try:
+                subscription.listener(topic, message)
+            except Exception:
+                logger.exception("A listener on %r failed", topic)
 
 
 class Relay:
@@ -159,9 +151,9 @@ class Relay:
     code never waits for the layer.
     """
 
-    def __init__(self, deliver: Listener, deliver_loss: Callable[[], None]) -> None:
+    def __init__(self, deliver: Listener) -> None:
         self._origin = uuid.uuid4().hex
-        self._deliver, self._deliver_loss = deliver, deliver_loss
+        self._deliver = deliver
         self._sending: set[Future[None]] = set()
         self._loop = asyncio.new_event_loop()
         # Not the layer that the product shares: some keep locks that belong to one event loop.
@@ -241,13 +233,13 @@ class Relay:
         if not self._is_away:
             self._is_away = True
             logger.warning("The channel layer is away: %s", type(error).__name__)
-            self._deliver_loss()
+            self._deliver(LOST, {})
 
     def _came_back(self) -> None:
         if self._is_away:
             self._is_away = False
             logger.warning("The channel layer is back.")
-            self._deliver_loss()
+            self._deliver(LOST, {})
 
     def let_in(self) -> None:
         """Let nobody wait for the layer any longer. From any thread."""

@@ -58,13 +58,14 @@ class _Inquiry:
     def __init__(self, enough: int | None) -> None:
         self.topic = f"answers:{uuid.uuid4().hex}"
         self._enough = _MOST if enough is None else enough
-        self._answers: list[dict[str, Any]] = []
+        self._answers: dict[str, dict[str, Any]] = {}
+        """By the process that says it, which is heard once."""
         self._changed = threading.Condition()
 
     def hear(self, _: str, said: Said) -> None:
         with self._changed:
             if len(self._answers) < _MOST:
-                self._answers.append(dict(said))
+                self._answers[said["process"]] = dict(said)
             self._changed.notify()
 
     def answers(self, seconds: float) -> list[dict[str, Any]]:
@@ -75,4 +76,4 @@ class _Inquiry:
                 if left <= 0:
                     break
                 self._changed.wait(left)
-            return list(self._answers)
+            return list(self._answers.values())

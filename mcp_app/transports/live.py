@@ -105,7 +105,7 @@ class LiveStream:
     def open(self, stirred: Callable[[], None]) -> None:
         """Begin: `stirred` is called on the loop whenever there is something to send."""
         self._stirred = stirred
-        topics = [LISTS_TOPIC, RESOURCES_TOPIC, user_topic(self.credential.user_id)]
+        topics = [LISTS_TOPIC, RESOURCES_TOPIC, LOST, user_topic(self.credential.user_id)]
         if self.credential.session_id is not None:
             topics.append(session_topic(self.credential.session_id))
         self._subscription = bus.subscribe(*topics, listener=self._hear)

@@ -107,7 +107,7 @@ class StreamWatch:
                 loop.call_soon_threadsafe(told.set)
 
         self._hear_no_more()
-        self._subscription = bus.subscribe(CREDENTIALS_TOPIC, listener=listener)
+        self._subscription = bus.subscribe(CREDENTIALS_TOPIC, LOST, listener=listener)
 
     def _hear_no_more(self) -> None:
         if self._subscription is not None:

@@ -10,7 +10,7 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
 from mcp_app.protocol import sse
 from mcp_app.transports.about import About
-from mcp_app.transports.bus import bus
+from mcp_app.transports.bus import LOST, bus
 from mcp_app.transports.incoming import HttpReply
 from mcp_app.transports.outlets import Notifications, stirs
 from mcp_app.transports.replay import Position, StoredStream, events_after, stored_topic
@@ -87,7 +87,7 @@ class ResumedStream:
     async def chunks(self) -> AsyncIterator[bytes]:
         """What it had to say after the position, and what it still has, to its end."""
         topic = stored_topic(self._position.stream)
-        with bus.subscribe(topic, listener=self._hear), watch.over(self):
+        with bus.subscribe(topic, LOST, listener=self._hear), watch.over(self):
             yield sse.COMMENT
             while not self._ended:
                 self._stirred.clear()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 from channels.layers import BaseChannelLayer, channel_layers
 
-from mcp_app.transports.bus import EventBus
+from mcp_app.transports.bus import LOST, EventBus
 
 SLOW = 0.3
 """Seconds that a layer of these tests takes to be joined."""
@@ -114,6 +114,16 @@ async def test_who_waits_to_hear_misses_nothing_told_after(layer: None) -> None:
         there.publish("a", {"n": 1})
         assert await asyncio.to_thread(heard.waits_for, 1, 5)
     assert heard.messages == [("a", {"n": 1})]
+
+
+@pytest.mark.parametrize("layer", [LostLayer], indirect=True, ids=["lost"])
+def test_the_loss_of_the_layer_is_told_to_those_who_listen_for_it(layer: None) -> None:
+    bus, heard, other = EventBus(), Heard(), Heard()
+    with bus.subscribe("a", LOST, listener=heard), bus.subscribe("a", listener=other):
+        bus.listen()
+        assert heard.waits_for(1, 5)
+    assert heard.messages == [(LOST, {})]
+    assert other.messages == []
 
 
 @pytest.mark.parametrize("layer", [LostLayer, HungLayer], indirect=True, ids=["lost", "hung"])
