@@ -58,6 +58,40 @@ class SecretUse:
         return self.callers[0] if self.callers else None
 
 
+@dataclass(frozen=True, slots=True)
+class Grace:
+    """An old secret that still works until it ends.
+
+    Attributes:
+        is_used: whether it was used since the newest was made: then somebody is yet to change over.
+    """
+
+    secret: TokenSecret
+    ends_at: datetime
+    is_used: bool
+
+
+def graces(token: Token, now: datetime) -> list[Grace]:
+    """The secrets of a token that are in the grace of a rotation, the newest first."""
+    if token.is_over:
+        return []
+    return [
+        Grace(secret, secret.valid_until, _is_used(secret, token))
+        for secret in token.working_secrets(now)
+        if secret.valid_until is not None
+    ]
+
+
+def _is_used(secret: TokenSecret, token: Token) -> bool:
+    newest = max(token.secrets.all(), key=lambda one: one.pk)
+    return secret.last_used_at is not None and secret.last_used_at > newest.created_at
+
+
+def is_last(use: SecretUse, among: Iterable[SecretUse]) -> bool:
+    """Whether a secret of a token works, and no other one of it."""
+    return not use.ended_at and all(other.ended_at for other in among if other is not use)
+
+
 def uses(token: Token, now: datetime) -> list[SecretUse]:
     """The secrets of a token, the newest first."""
     called = _callers(token)
