@@ -16,6 +16,7 @@ from mcp_app.audit.periods import local
 from mcp_app.models import CallEvent, TokenStatus
 
 NOTHING: Final = "-"
+BREAK: Final = SafeString("<br>")
 
 GROUP_TONES: Final = {
     OutcomeGroup.OK: "good",
@@ -30,6 +31,7 @@ _TONES: Final[Mapping[str, str]] = {
     TokenStatus.EXPIRING: "warn",
     TokenStatus.EXPIRED: "dull",
     TokenStatus.REVOKED: "bad",
+    TokenStatus.NO_SECRET: "bad",
     **{each: GROUP_TONES[group] for group, outcomes in GROUPS.items() for each in outcomes},
 }
 """By value, so that a stored string finds its tone too; the rest are bad."""
@@ -78,6 +80,11 @@ def moment(at: datetime | None, seconds: bool = True) -> str | SafeString:
 def two_lines(first: Any, second: Any) -> str | SafeString:
     """A cell of two facts, the second the quieter one."""
     return format_html('{}<br><span class="mcp-quiet">{}</span>', first, second)
+
+
+def lines(texts: Sequence[Any]) -> SafeString:
+    """Each on a line of its own."""
+    return format_html_join(BREAK, "{}", ((text,) for text in texts))
 
 
 def prefix(lookup: str) -> str | SafeString:

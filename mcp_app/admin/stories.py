@@ -79,13 +79,15 @@ class StoryPage(StopPage):
 
     def _story(self, request: HttpRequest, event: CallEvent) -> dict[str, Any]:
         user = get_user_model()._default_manager.filter(Q(pk=event.user_id)).first()
+        gate = deciding_gate(event)
         return {
             "event": event,
             "group": GROUP_OF.get(event.outcome, ""),
             "called_by": self._user(event, user),
             "called_with": self._token(event),
-            "gate": deciding_gate(event),
-            "ending": ENDINGS.get(event.outcome, ""),
+            "let_in": event.outcome != CallOutcome.UNAUTHENTICATED,
+            "gate": gate,
+            "ending": gate.ending or ENDINGS.get(event.outcome, ""),
             "around": around(event, self.get_queryset(request)),
             "lists": lists_with(event),
             "in_catalogue": self._in_catalogue(request, event),

@@ -13,13 +13,14 @@ from django.utils.html import format_html_join
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.display import badge, codes, moment, two_lines
+from mcp_app.admin.display import badge, codes, lines, moment, two_lines
 from mcp_app.admin.filters import StatusFilter
 from mcp_app.admin.histories import history
 from mcp_app.admin.token_bulk import TokenBulk
 from mcp_app.admin.token_pages import Shown
+from mcp_app.audit.periods import to_the_minute
 from mcp_app.audit.search import lookup_in
-from mcp_app.audit.token_uses import uses
+from mcp_app.audit.token_uses import Grace, graces, uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.forms.tokens import NewTokenForm, TokenForm
 from mcp_app.models import Token
@@ -53,6 +54,12 @@ class UserSelect(AutocompleteSelect):
         return attrs | named
 
 
+def _old_secret(grace: Grace) -> str:
+    used = gettext("still used") if grace.is_used else gettext("not used since")
+    told = {"at": to_the_minute(grace.ends_at), "used": used}
+    return gettext("old secret until %(at)s, %(used)s") % told
+
+
 def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
     return forms.ModelForm if token.is_over else TokenForm
 
@@ -78,8 +85,9 @@ class TokenAdmin(TokenBulk):
         css: ClassVar = {"all": ["mcp_app/admin.css", "mcp_app/tokens.css"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
-        """With the last use of any secret, in the same query."""
-        return super().get_queryset(request).with_last_used()  # type: ignore[attr-defined, no-any-return]
+        """With the last use of any secret, in the same query; and with the secrets."""
+        tokens = super().get_queryset(request).prefetch_related("secrets")
+        return tokens.with_last_used()  # type: ignore[attr-defined, no-any-return]
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """With the name that this project's users have."""
@@ -187,9 +195,10 @@ class TokenAdmin(TokenBulk):
 
     @admin.display(description=_("status and expiry"), ordering="expires_at")
     def worth(self, token: Token) -> Any:
-        """What it is worth now, and until when."""
+        """What it is worth now, and until when; and how long an old secret works beside it."""
         until = moment(token.ends_at, seconds=False) if token.ends_at else _("never expires")
-        return two_lines(self.status_badge(token), until)
+        old = [_old_secret(grace) for grace in graces(token, timezone.now())]
+        return two_lines(self.status_badge(token), lines([until, *old]))
 
     @admin.display(description=_("status"))
     def status_badge(self, token: Token) -> Any:

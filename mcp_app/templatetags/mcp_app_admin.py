@@ -75,6 +75,14 @@ def codes(names: Sequence[str]) -> Any:
 
 
 @register.filter
+def prefix(lookup: str) -> Any:
+    """The public part of a secret as people see it."""
+    from mcp_app.admin.display import prefix as shown
+
+    return shown(lookup) if lookup else ""
+
+
+@register.filter
 def moment(at: Any) -> Any:
     """A date and a time as the lists show them."""
     from mcp_app.admin.display import moment as cell

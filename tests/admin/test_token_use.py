@@ -117,19 +117,39 @@ def test_a_leaked_secret_is_ended_and_the_agent_with_the_new_one_goes_on(
     lookup = leaked.reveal()[4:16]
     address = url("end_secret", token.pk, lookup)
     assert address in boss_client.get(url("change", token.pk)).content.decode()
-    assert boss_client.get(address).status_code == 200
+    asked = boss_client.get(address)
+    assert "The token keeps its other secret" in text_of(asked)
+    assert "last" not in text_of(asked)
     assert works(leaked)
     answer = boss_client.post(address, follow=True)
+    assert f"The secret mcp_{lookup}_… is refused from now on." in text_of(answer)
     assert answer.redirect_chain == [(url("change", token.pk), 302)]
     assert (works(leaked), works(new)) == (False, True)
     assert address not in answer.content.decode()
     assert f"Ended mcp_{lookup}_…." in rows_of(answer, "What was done to it")[0]
     # A second time it says so, and does nothing.
     ended = TokenSecret.objects.get(lookup=lookup).valid_until
-    assert "It has ended already" in text_of(boss_client.get(address))
+    assert "This secret has ended already" in text_of(boss_client.get(address))
     boss_client.post(address)
     assert TokenSecret.objects.get(lookup=lookup).valid_until == ended
     assert len(rows_of(boss_client.get(url("change", token.pk)), "What was done to it")) == 1
+
+
+def test_to_end_the_last_secret_that_works_warns_of_what_will_then_happen(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, first = issued
+    second = rotate(token, grace=timedelta(0))
+    address = url("end_secret", token.pk, second.reveal()[4:16])
+    asked = text_of(boss_client.get(address))
+    assert "the last secret of this token that works" in asked
+    assert "no client gets in with the token" in asked
+    assert "until it is rotated" in asked
+    assert "keeps its other secret" not in asked
+    told = text_of(boss_client.post(address, follow=True))
+    assert "None of its secrets works any more" in told
+    ended = text_of(boss_client.get(url("end_secret", token.pk, first.reveal()[4:16])))
+    assert "the last secret" not in ended
 
 
 def test_a_token_without_a_secret_that_works_says_what_to_do(
