@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.token_pages import Shown, TokenPages
 from mcp_app.audit.periods import to_the_minute
-from mcp_app.audit.token_uses import is_last, uses
+from mcp_app.audit.token_uses import use_of, uses
 from mcp_app.auth.tokens import (
     TokenRotationRefused,
     check_rotatable,
@@ -85,13 +85,12 @@ class TokenActs(TokenPages):
         """Ask; on POST end one secret, and go back to the token, which keeps its others."""
         token = self.changeable(request, object_id)
         now = timezone.now()
-        found = [] if token is None else uses(token, now)
-        use = next((each for each in found if each.secret.lookup == lookup), None)
+        use = None if token is None else use_of(token, lookup, now)
         if token is None or use is None:
             return self.missing(request, object_id)
         if request.method != "POST":
             title = _("End the secret %(prefix)s?") % {"prefix": use.secret}
-            last = is_last(use, found)
+            last = token.working_secrets(now) == [use.secret]
             return self.page(request, "end_secret", title, token=token, use=use, is_last=last)
         if end_secret(token, lookup, by=request.user, now=now):
             said = gettext("Ended %(prefix)s.") % {"prefix": use.secret}

@@ -87,11 +87,6 @@ def _is_used(secret: TokenSecret, token: Token) -> bool:
     return secret.last_used_at is not None and secret.last_used_at > newest.created_at
 
 
-def is_last(use: SecretUse, among: Iterable[SecretUse]) -> bool:
-    """Whether a secret of a token works, and no other one of it."""
-    return not use.ended_at and all(other.ended_at for other in among if other is not use)
-
-
 def uses(token: Token, now: datetime) -> list[SecretUse]:
     """The secrets of a token, the newest first."""
     called = _callers(token)
@@ -99,6 +94,11 @@ def uses(token: Token, now: datetime) -> list[SecretUse]:
         _use(token, secret, called.get(secret.lookup, []), now)
         for secret in token.secrets.order_by("-id")[:MOST_SECRETS]
     ]
+
+
+def use_of(token: Token, lookup: str, now: datetime) -> SecretUse | None:
+    """The same of one secret; None where the token has none of that lookup."""
+    return next((use for use in uses(token, now) if use.secret.lookup == lookup), None)
 
 
 def _use(token: Token, secret: TokenSecret, callers: list[Caller], now: datetime) -> SecretUse:
