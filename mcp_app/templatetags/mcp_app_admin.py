@@ -75,11 +75,11 @@ def mcp_app_page(context: Mapping[str, Any], slug: str, **query: str) -> str:
 
 
 @register.filter
-def passed(gate: bool | None) -> Any:
+def passed(gate: bool | None, by_token: bool = False) -> Any:
     """Whether a gate lets a call through, with a coloured mark."""
     from mcp_app.admin.display import passed as badge
 
-    return badge(gate)
+    return badge(gate, by_token)
 
 
 @register.filter
