@@ -125,6 +125,7 @@ class SwitchAdmin(PagesAdmin):
             replaced=same(switch),
             fields=[(n, v) for n, v in said if n not in (SURE, "csrfmiddlewaretoken")],
             sure=(SURE, _meant(switch)),
+            back=self.page_url("changelist"),
             names_callers=request.user.has_perm("mcp_app.view_callevent"),
         )
 

@@ -18,7 +18,7 @@ from mcp_app.catalog.sentences import discreet
 from mcp_app.dispatch.context import Cancelled, Context, TimeLimitReached
 from mcp_app.dispatch.hooks import ALLOWED, Confirm, Deny, NotConfirmed, Verdict
 from mcp_app.dispatch.inputs import CannotAsk, InputRequired
-from mcp_app.dispatch.interfaces import Outcome
+from mcp_app.dispatch.interfaces import WHILE_ASKED, Outcome
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol.errors import MissingCapability
 
@@ -274,6 +274,8 @@ def _cancelled(call: Call, error: Cancelled) -> dict[str, Any]:
     record, stopped_by = call.inbound.record, call.inbound.cancellation.stopped_by
     record.outcome = Outcome.CANCELLED
     if not stopped_by:
+        if call.awaits_agreement:
+            record.error_text = WHILE_ASKED
         return call.manner.fail(call, "The call was cancelled.", error)
     record.error_text = f"stopped by {stopped_by}"
     return call.manner.fail(call, f"An administrator stopped the {call.manner.noun}.", error)

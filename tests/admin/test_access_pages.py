@@ -226,7 +226,7 @@ def test_who_is_not_let_in_is_shown_nothing(boss_client: Client, ana: Any, setti
     revoke(token)
     page = view(boss_client, user="ana", token=token.secrets.get().lookup)
     assert page.context["shown"] == []
-    assert "The gate “credential” is shut: revoked." in words(page.content.decode())
+    assert "The gate “credential” is shut: the token is revoked." in words(page.content.decode())
     turn(switch_for("maintenance", "default", reason="Moving house."))
     closed = words(view(boss_client, user="ana").content.decode())
     assert "The server is in maintenance: Moving house." in closed

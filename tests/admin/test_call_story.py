@@ -72,7 +72,7 @@ def test_it_tells_who_what_which_gate_and_what_came_of_it(
 ) -> None:
     told = read(boss_client, denied)
     in_order = [
-        "Denied The caller may not do this.",
+        "Denied The user may do this, but not with this token.",
         "Who called User ana",
         f"Token laptop mcp_{denied.token_lookup}_…",
         "From where Client Claude Code 2.1",
@@ -119,6 +119,55 @@ def test_a_failed_call_leads_to_the_log(boss_client: Client, db: None) -> None:
     assert "the traceback is in the server's log under the same id" in told
     assert "Gate All let it in" in told
     assert "2.0 KB" in told
+
+
+@pytest.fixture
+def refused(issued: Any, ana: Any) -> CallEvent:
+    """A call with a secret that had ended."""
+    token, secret = issued
+    return CallEvent.objects.create(
+        user=ana,
+        username="ana",
+        token=token,
+        token_name="laptop",
+        token_lookup=secret.reveal()[4:16],
+        method="tools/call",
+        outcome="unauthenticated",
+        error_class="Unauthenticated",
+        error_text="rotated",
+    )
+
+
+def test_a_secret_that_is_over_is_told_by_its_token(
+    boss_client: Client, refused: CallEvent
+) -> None:
+    told = read(boss_client, refused)
+    assert "Nobody knows" not in told
+    assert "Its secret is over: it was replaced by a newer one, or ended alone." in told
+    assert "User ana whose token it is: the request was not let in" in told
+    assert f"Token laptop mcp_{refused.token_lookup}_…" in told
+    refused.delete()
+    forged = CallEvent.objects.create(
+        token_lookup="AbCdEfGhIjKl", outcome="unauthenticated", error_text="mismatch"
+    )
+    told = read(boss_client, forged)
+    assert "Its secret is not genuine. Nobody knows who that was." in told
+    assert "User nobody: the request was not authenticated" in told
+    assert "Token none that is known: mcp_AbCdEfGhIjKl_… is what the request said" in told
+
+
+def test_the_gate_leads_to_what_the_gates_say_now(
+    boss_client: Client, denied: CallEvent, staff_client: Callable[..., Client]
+) -> None:
+    def gate(client: Client) -> str:
+        text = client.get(url("change", denied.pk)).content.decode()
+        return text.partition("Which gate decided")[2].partition("</section>")[0]
+
+    link = reverse("admin:mcp_app_catalogue_explain")
+    assert f'href="{link}?of=default%3Atool%3Aclose_room&amp;user=ana&amp;token=' in gate(
+        boss_client
+    )
+    assert link not in gate(staff_client("view_callevent"))
 
 
 def test_the_header_still_greets_whoever_reads(boss_client: Client, denied: CallEvent) -> None:
