@@ -162,10 +162,11 @@ def _shared(event: CallEvent) -> tuple[Any, Q | None]:
 
 def lists_with(event: CallEvent) -> list[tuple[Any, str]]:
     """Lists of calls that this one is in: what links to them say, and their queries."""
-    token = f"mcp_{event.token_lookup}" if event.token_lookup else event.token_name
+    secret = f"mcp_{event.token_lookup}" if event.token_lookup else ""
     found = [
         (_("Calls of this user"), {"user": event.username}),
-        (_("Calls with this token"), {"token": token}),
+        (_("Calls with this token"), {"token": secret or event.token_name}),
+        (_("Calls with this secret"), {"secret": secret}),
         (_("Calls of this tool"), {"tool": event.tool}),
         (_("Calls by this client"), {"client": event.client_name}),
     ]

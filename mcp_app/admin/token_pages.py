@@ -106,3 +106,8 @@ class TokenPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
         """The address of a page of tokens on this admin site."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}"
         return reverse(name, args=args, current_app=self.admin_site.name)
+
+
+def may_act_as(request: Any, user: Any) -> bool:
+    """A new secret lets its reader act as its user, so only superusers get a superuser's."""
+    return request.user.is_superuser or not getattr(user, "is_superuser", False)

@@ -86,7 +86,7 @@ async function life(page) {
   await press(page, "text=I have it: go to the token");
   await press(page, "tr:nth-of-type(2) >> text=End now");
   await press(page, "[value='End the secret']");
-  seen.ended = await page.textContent("[aria-labelledby=mcp-secrets] table");
+  seen.ended = await page.textContent("section:has(#mcp-secrets) table");
   seen.history = await page.textContent("[aria-labelledby=mcp-history] table");
   await press(page, ".object-tools a[href$='revoke/']");
   await press(page, "[value=Revoke]");
