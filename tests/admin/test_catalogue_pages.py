@@ -13,7 +13,7 @@ from django.urls import path, reverse
 from pydantic import Field
 from rest_framework.permissions import IsAdminUser, IsAuthenticated
 
-from mcp_app.access.switches import switch_for, turn
+from mcp_app.access.switches import lift, switch_for, turn
 from mcp_app.access.throttling import ToolThrottle, UserThrottle
 from mcp_app.admin import CallEventAdmin, CatalogueAdmin, SwitchAdmin
 from mcp_app.catalog.definition import Tool
@@ -189,6 +189,23 @@ def test_a_switch_shows_and_is_one_step_away(boss_client: Client) -> None:
     )
     assert "It is broken." in boss_client.get(LIST, {"q": "shelf_close"}).content.decode()
     assert "It is broken." not in boss_client.get(LIST, {"q": "shelf_prompt"}).content.decode()
+
+
+def test_what_is_off_leads_to_where_it_is_lifted(
+    boss_client: Client, staff_client: Callable[..., Client]
+) -> None:
+    of = {"of": "default:tool:shelf_close"}
+    for kind, named in (("off", {"noun": "tool", "name": "shelf_close"}), ("read_only", {})):
+        switch = turn(switch_for(kind, "default", reason="x", **named))
+        lifts = page_url("lift", switch.pk, model="switch")
+        shows = page_url("change", switch.pk, model="switch")
+        assert f'<a href="{lifts}">Lift the switch</a>' in entry(boss_client, "tool", "shelf_close")
+        viewer = staff_client("view_catalogue", "view_switch").get(ENTRY, of).content.decode()
+        assert f'<a href="{shows}">The switch</a>' in viewer
+        assert lifts not in viewer
+        assert "/switch/" not in staff_client("view_catalogue").get(ENTRY, of).content.decode()
+        lift(switch)
+    assert "Lift the switch" not in entry(boss_client, "tool", "shelf_close")
 
 
 def test_a_switch_leads_to_what_it_is_for(boss_client: Client) -> None:
