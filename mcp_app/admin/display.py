@@ -47,12 +47,13 @@ def tone(value: str) -> str:
     return _TONES.get(value, "bad")
 
 
-def passed(gate: bool | None) -> SafeString:
-    """What a gate says; None where only a call can tell."""
+def passed(gate: bool | None, by_token: bool = False) -> SafeString:
+    """What a gate says; None where only a call can tell, or the token that was not chosen."""
+    open_to = _("depends on the token") if by_token else _("at the call")
     tone, word = {
         True: ("good", _("pass")),
         False: ("bad", _("fail")),
-        None: ("dull", _("at the call")),
+        None: ("dull", open_to),
     }[gate]
     return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, word)
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.token_pages import Shown, TokenPages
+from mcp_app.admin.token_pages import Shown, TokenPages, may_act_as
 from mcp_app.audit.periods import to_the_minute
 from mcp_app.audit.token_uses import use_of, uses
 from mcp_app.auth.tokens import (
@@ -127,10 +127,6 @@ class TokenActs(TokenPages):
 
 
 def require_hold(request: Any, token: Token) -> None:
-    """A new secret lets its reader act as the owner, so only superusers get a superuser's.
-
-    Raises:
-        PermissionDenied: for others.
-    """
-    if getattr(token.user, "is_superuser", False) and not request.user.is_superuser:
+    """Raise `PermissionDenied` for somebody who must not get a new secret of the token."""
+    if not may_act_as(request, token.user):
         raise PermissionDenied(gettext("Only a superuser may rotate the token of a superuser."))

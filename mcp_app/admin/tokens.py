@@ -9,16 +9,16 @@ from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.display import badge, codes, lines, moment, two_lines
-from mcp_app.admin.filters import StatusFilter
+from mcp_app.admin.filters import OwnerFilter, StatusFilter
 from mcp_app.admin.histories import history
 from mcp_app.admin.token_bulk import TokenBulk
 from mcp_app.admin.token_pages import Shown
-from mcp_app.audit.periods import to_the_minute
 from mcp_app.audit.search import lookup_in
 from mcp_app.audit.token_uses import Grace, graces, uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
@@ -54,10 +54,19 @@ class UserSelect(AutocompleteSelect):
         return attrs | named
 
 
-def _old_secret(grace: Grace) -> str:
-    used = gettext("still used") if grace.is_used else gettext("not used since")
-    told = {"at": to_the_minute(grace.ends_at), "used": used}
-    return gettext("old secret until %(at)s, %(used)s") % told
+def _old_secret(grace: Grace) -> SafeString:
+    told = {
+        "at": moment(grace.ends_at, seconds=False),
+        "used": gettext("still used") if grace.is_used else gettext("not used since"),
+    }
+    return format_html(gettext("old secret until {at}, {used}"), **told)
+
+
+def _end(token: Token) -> Any:
+    if token.ends_at is None:
+        return _("never expires")
+    said = gettext("expired {at}") if token.ends_at <= timezone.now() else gettext("expires {at}")
+    return format_html(said, at=moment(token.ends_at, seconds=False))
 
 
 def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
@@ -75,7 +84,7 @@ class TokenAdmin(TokenBulk):
         "last_used",
         "created",
     )
-    list_filter = (StatusFilter,)
+    list_filter = (StatusFilter, OwnerFilter)
     list_select_related = ("user",)
     search_help_text = _("A token's name, note or prefix, or a user.")
     show_facets = admin.ShowFacets.NEVER
@@ -139,6 +148,7 @@ class TokenAdmin(TokenBulk):
         if hasattr(get_user_model(), "is_superuser") and not request.user.is_superuser:
             users = users.filter(is_superuser=False)
         kwargs["queryset"] = users
+        kwargs["help_text"] = _("It works as this user, and does no more than the user may.")
         if self.get_autocomplete_fields(request):
             kwargs["widget"] = UserSelect(db_field, self.admin_site)
         else:
@@ -196,9 +206,8 @@ class TokenAdmin(TokenBulk):
     @admin.display(description=_("status and expiry"), ordering="expires_at")
     def worth(self, token: Token) -> Any:
         """What it is worth now, and until when; and how long an old secret works beside it."""
-        until = moment(token.ends_at, seconds=False) if token.ends_at else _("never expires")
         old = [_old_secret(grace) for grace in graces(token, timezone.now())]
-        return two_lines(self.status_badge(token), lines([until, *old]))
+        return two_lines(self.status_badge(token), lines([_end(token), *old]))
 
     @admin.display(description=_("status"))
     def status_badge(self, token: Token) -> Any:
@@ -232,7 +241,8 @@ class TokenAdmin(TokenBulk):
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> Any:
         """The latest use of any of its secrets."""
-        return moment(getattr(token, "last_used_at", None), seconds=False)
+        at = getattr(token, "last_used_at", None)
+        return moment(at, seconds=False) if at else _("never")
 
     @admin.display(description=_("created"), ordering="created_at")
     def created(self, token: Token) -> Any:

@@ -219,9 +219,11 @@ def _check_switches(declared: Declaration, inbound: Inbound) -> None:
 
 
 def _check_limits(declared: Declaration, inbound: Inbound) -> None:
-    if not inbound.caller.is_within_limits(declared):
+    limits = inbound.caller.limits_against(declared)
+    if limits:
         inbound.record.outcome = Outcome.DENIED
         inbound.record.decision = Decision.DENY
+        inbound.record.error_text = f"the token is limited to {' and '.join(limits)}"
         raise OutsideLimits(declared.noun)
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_app.catalog.definition import Declaration, Kind
-from mcp_app.catalog.errors import OutputInvalid, ToolError, Unencodable
+from mcp_app.catalog.errors import ArgumentsInvalid, OutputInvalid, ToolError, Unencodable
 from mcp_app.catalog.progress import Progress
+from mcp_app.catalog.sentences import discreet
 from mcp_app.dispatch.context import Cancelled, Context, TimeLimitReached
 from mcp_app.dispatch.hooks import ALLOWED, Confirm, Deny, NotConfirmed, Verdict
 from mcp_app.dispatch.inputs import CannotAsk, InputRequired
@@ -253,6 +254,10 @@ def _told(call: Call, error: BaseException, services: Services) -> dict[str, Any
         return call.inbound.inputs.sealed(error)
     if isinstance(error, MissingCapability):
         raise error
+    if isinstance(error, ArgumentsInvalid):
+        told = str(discreet(error, record.arguments or {}, call.target.sensitive))
+        record.outcome, record.error_class, record.error_text = Outcome.INVALID, "", told
+        return call.manner.fail(call, told, None)
     if isinstance(error, TimeLimitReached):
         record.outcome = Outcome.TIMEOUT
         record.error_text = f"ran longer than {call.time_limit:g} seconds"

@@ -27,6 +27,7 @@ def test_the_pages_about_tokens_are_fit_to_look_at(site: Site) -> None:
             "token-end-secret": f"{used}/secrets/{keys['leaked']}/end/",
             "token-ended": f"{TOKENS}{keys['ended']}/change/",
             "token-end-last": f"{TOKENS}{keys['client']}/secrets/{keys['last']}/end/",
+            "token-delete": f"{used}/delete/",
             "token-revoked": f"{TOKENS}{keys['revoked']}/change/",
             "token-expired": f"{TOKENS}{keys['expired']}/change/",
             "own-tokens": OWN,

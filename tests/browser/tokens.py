@@ -16,7 +16,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def make() -> None:
-    """Make them, and print the keys of one in use, one each that is over, one of the admin."""
+    """Make them, and print the keys of one in use, of one each that is over, and more."""
     users = get_user_model().objects
     sam = users.get(username="sam")
     admin = users.get(username="admin")
@@ -91,7 +91,8 @@ def _expired(user: Any) -> Token:
 
 
 def _without_secret(user: Any) -> Token:
-    token, secret = issue(user=user, name="Nightly report", created_by=user)
+    ends = timezone.now() + timedelta(days=40)
+    token, secret = issue(user=user, name="Nightly report", expires_at=ends, created_by=user)
     end_secret(token, secret.reveal()[4:16])
     return token
 
