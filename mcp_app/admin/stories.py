@@ -87,7 +87,7 @@ class StoryPage(StopPage):
             "called_with": self._token(event),
             "let_in": event.outcome != CallOutcome.UNAUTHENTICATED,
             "gate": gate,
-            "ending": gate.ending or ENDINGS.get(event.outcome, ""),
+            "ending": _stopped(event) or gate.ending or ENDINGS.get(event.outcome, ""),
             "around": around(event, self.get_queryset(request)),
             "lists": lists_with(event),
             "in_catalogue": self._in_catalogue(request, event),
@@ -124,6 +124,13 @@ class StoryPage(StopPage):
         token = Token.objects.filter(Q(pk=event.token_id)).first()
         name = event.token_name
         return change_link(self.admin_site.name, token, name or token.name) if token else name
+
+
+def _stopped(event: CallEvent) -> str:
+    """That an administrator stopped it, where one did."""
+    before, by, name = event.error_text.partition("stopped by ")
+    stopped = event.outcome == CallOutcome.CANCELLED and by and not before
+    return _("An administrator stopped it: %s.") % name if stopped else ""
 
 
 def around(event: CallEvent, rows: QuerySet[CallEvent]) -> Around | None:
