@@ -34,7 +34,7 @@ FINISHED: Final = (
     "error_text",
     "result_bytes",
 )
-"""The columns that the end of a call changes in its `started` row."""
+"""The columns that change while a call goes on, and with its end."""
 
 _WIDTHS: Final = {
     field.name: field.max_length or 0

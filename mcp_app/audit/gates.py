@@ -75,7 +75,7 @@ _BY_ERROR: Final[Mapping[str, Gate]] = {
 _INCAPABLE: Final = frozenset({"MissingCapability", "CapabilityNotNegotiated"})
 _HIDING: Final = frozenset({"UnknownTool", "UnknownPrompt", "ResourceNotFound"})
 _RAN: Final = frozenset(
-    {Outcome.STARTED, Outcome.OK, Outcome.ERROR, Outcome.FAILED, Outcome.TIMEOUT}
+    {Outcome.STARTED, Outcome.WAITING, Outcome.OK, Outcome.ERROR, Outcome.FAILED, Outcome.TIMEOUT}
     | {Outcome.CANCELLED, Outcome.ASKED}
 )
 NOT_RECORDED: Final = Gate(_("Not recorded"), _("This row does not tell which gate decided."))
@@ -136,7 +136,7 @@ def _passed(event: CallEvent) -> Gate:
     match event.decision:
         case Decision.ALLOW:
             return Gate(_("All let it in"), _("Each gate that it met said yes."))
-        case Decision.CONFIRM if event.outcome == Outcome.ASKED:
+        case Decision.CONFIRM if event.outcome in {Outcome.ASKED, Outcome.WAITING}:
             return Gate(_("Confirmation"), _("A person is asked to agree before it runs."))
         case Decision.CONFIRM:
             return Gate(_("Confirmation"), _("The gates let it in on the condition of a yes."))

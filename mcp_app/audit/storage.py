@@ -25,7 +25,7 @@ LOCK_SECONDS: Final = 30.0
 """How long a batch waits for an SQLite database that somebody else writes to."""
 
 LONGEST_CALL: Final = timedelta(days=1)
-"""A `started` row of that age is never changed any more, and may be sealed."""
+"""A row without an end of that age is never changed any more, and may be sealed."""
 
 _LOCK_PAUSE: Final = 0.02
 
@@ -116,12 +116,12 @@ def _write(rows: Sequence[Entry], alias: str) -> None:
 
 
 def _outlived(record: CallRecord) -> bool:
-    """Whether the `started` row may have been sealed as it stands: the end gets one of its own."""
+    """Whether the row may have been sealed as it stands: the end gets one of its own."""
     return record.duration is not None and record.duration >= LONGEST_CALL.total_seconds() - 3600
 
 
 def _update(event: CallEvent, alias: str) -> bool:
-    """Complete the row of a call that had started; False when somebody deleted it meanwhile."""
+    """Change the row of a call that goes on; False when somebody deleted it meanwhile."""
     changes = {name: getattr(event, name) for name in FINISHED}
     return bool(CallEvent._base_manager.using(alias).filter(pk=event.pk).update(**changes))
 

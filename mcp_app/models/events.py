@@ -1,6 +1,6 @@
 """Call events as rows: who asked for what, and what came of it. `audit` writes them."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from django.conf import settings as django_settings
 from django.db import models, router, transaction
@@ -22,6 +22,7 @@ class CallOutcome(models.TextChoices):
     """How a call ended; the values are those of `dispatch.interfaces.Outcome`."""
 
     STARTED = "started", _("Started")
+    WAITING = "waiting", _("Waits for a yes")
     OK = "ok", _("OK")
     ERROR = "error", _("Tool error")
     DENIED = "denied", _("Denied")
@@ -34,6 +35,10 @@ class CallOutcome(models.TextChoices):
     TIMEOUT = "timeout", _("Timed out")
     ASKED = "asked", _("Asked for input")
     FAILED = "failed", _("Failed")
+
+
+UNENDED: Final = (CallOutcome.STARTED, CallOutcome.WAITING)
+"""Of calls that go on, or whose process was killed."""
 
 
 class Elsewhere(models.QuerySet["CallEvent"]):
@@ -165,3 +170,8 @@ class CallEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool or self.method} {self.outcome}"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its end is recorded."""
+        return self.outcome not in UNENDED

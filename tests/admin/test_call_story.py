@@ -121,6 +121,17 @@ def test_a_failed_call_leads_to_the_log(boss_client: Client, db: None) -> None:
     assert "2.0 KB" in told
 
 
+def test_a_call_whose_user_is_asked_says_that_it_waits(boss_client: Client) -> None:
+    event = CallEvent.objects.create(
+        tool="refund", method="tools/call", outcome="waiting", decision="confirm"
+    )
+    told = read(boss_client, event)
+    assert "Waits for a yes" in told
+    assert "The user is asked whether it may run, and no answer is recorded" in told
+    assert "Nothing has run." in told
+    assert "Confirmation A person is asked to agree before it runs." in told
+
+
 def test_the_header_still_greets_whoever_reads(boss_client: Client, denied: CallEvent) -> None:
     text = boss_client.get(url("change", denied.pk)).content.decode()
     assert "<strong>boss</strong>" in text.partition('id="user-tools"')[2].partition("</div>")[0]
