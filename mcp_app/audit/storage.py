@@ -15,6 +15,7 @@ from django.db import OperationalError, connections, router, transaction
 
 from mcp_app.audit.events import FINISHED
 from mcp_app.audit.insertion import insert
+from mcp_app.audit.owners import forget_deleted, may_be_gone
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord
 from mcp_app.models import CallEvent
@@ -53,6 +54,8 @@ def store(entries: Sequence[Entry]) -> None:
     """
     newest = {id(entry.record): entry for entry in entries}
     rows = list(newest.values())
+    if doubtful := [row.event for row in rows if may_be_gone(row.record)]:
+        forget_deleted(doubtful)
     try:
         _store(rows, database())
     except Exception as error:

@@ -1,5 +1,6 @@
 """Call events as rows: who asked for what, and what came of it. `audit` writes them."""
 
+import time
 from typing import Any, ClassVar, Final, Self
 
 from django.conf import settings as django_settings
@@ -41,10 +42,12 @@ UNENDED: Final = (CallOutcome.STARTED, CallOutcome.WAITING)
 """Of calls that go on, or whose process was killed."""
 
 
-class Elsewhere(models.QuerySet["CallEvent"]):
-    """Events of something that another database has: changed once it is deleted there for good.
+class Forgotten(models.QuerySet["CallEvent"]):
+    """Events of something that is being deleted, in this database or in another.
 
-    Where that fails the deletion stands, and the log says so: a key that leads nowhere harms none.
+    Once that is committed they are changed again: a call that was recorded meanwhile is among them
+    then. Where that fails the deletion stands, and the log says so: a key that leads nowhere harms
+    none.
     """
 
     deleted_in: str | None = None
@@ -55,23 +58,34 @@ class Elsewhere(models.QuerySet["CallEvent"]):
         return clone
 
     def update(self, **values: Any) -> int:
-        """Change them after the commit; how many is not known yet."""
+        """Change them now, where that is one transaction with the deletion, and after its commit.
+
+        How many is only known of those that are changed now.
+        """
         update = super().update
 
         # Not a partial: Django names what failed by an attribute that partials lack.
-        def forgotten() -> None:
+        def again() -> None:
+            _deletion[0] = time.time()
             update(**values)
 
-        transaction.on_commit(forgotten, using=self.deleted_in, robust=True)
-        return 0
+        transaction.on_commit(again, using=self.deleted_in, robust=True)
+        return update(**values) if self.db == self.deleted_in else 0
+
+
+_deletion: Final = [0.0]
+
+
+def last_deletion() -> float:
+    """When this process last deleted a user or a token, in seconds since the epoch; 0 if never."""
+    return _deletion[0]
 
 
 def forget(collector: Any, field: Any, rows: Any, using: str) -> None:
     """`SET_NULL` where the events are, which may be another database than the users'."""
     events = settings.AUDIT_DATABASE or router.db_for_write(field.model)
-    if events != using:
-        rows = Elsewhere(rows.model, query=rows.query, using=events)
-        rows.deleted_in = using
+    rows = Forgotten(rows.model, query=rows.query, using=events)
+    rows.deleted_in = using
     models.SET_NULL(collector, field, rows, using)
 
 
