@@ -16,12 +16,13 @@ class MCPAppConfig(AppConfig):
     def ready(self) -> None:
         """Refuse wrong settings, wire what listens, find the tools."""
         from mcp_app import checks, conf, deployment  # noqa: F401 - models must be loaded first
-        from mcp_app.integrations import values
+        from mcp_app.integrations import serializers, values
         from mcp_app.transports import beacon, changes, connected, stopping
         from mcp_app.work import promises
 
         conf.validate()
         values.register()
+        serializers.register()
         promises.install()
         autodiscover_modules("mcp")
         changes.connect()

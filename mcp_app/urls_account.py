@@ -13,4 +13,5 @@ urlpatterns: Final = [
     path("issue/", views.issue, name="issue"),
     path("<int:pk>/rotate/", views.rotate_one, name="rotate"),
     path("<int:pk>/revoke/", views.revoke_one, name="revoke"),
+    path("<int:pk>/secrets/<slug:lookup>/end/", views.end_one, name="end_secret"),
 ]

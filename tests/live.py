@@ -20,6 +20,7 @@ HOST: Final = "127.0.0.1"
 POSTGRESQL: Final[Mapping[str, Any]] = {"host": "127.0.0.1", "port": 5432, "user": "postgres"}
 REDIS: Final = "redis://127.0.0.1:6379/0"
 _START: Final = 30.0  # seconds until a server must listen
+_KEPT: Final = 60  # seconds that uvicorn keeps a connection; a command between may take a while
 _STOP: Final = 10.0  # seconds until one that was asked to stop is killed
 
 
@@ -39,7 +40,8 @@ def command(server: str, port: int, module: str = "project", processes: int = 1)
         "daphne": [python, "-m", "daphne", "-b", HOST, "-p", str(port), "-v", "0", asgi],
         "uvicorn": [
             *[python, "-m", "uvicorn", "--host", HOST, "--port", str(port)],
-            *["--workers", str(processes), "--log-level", "warning", "--lifespan", "off", asgi],
+            *["--workers", str(processes), "--log-level", "warning", "--lifespan", "off"],
+            *["--timeout-keep-alive", str(_KEPT), asgi],
         ],
         "gunicorn": [
             *[python, "-m", "gunicorn", "--bind", f"{HOST}:{port}", "--log-level", "warning"],

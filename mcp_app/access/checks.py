@@ -57,7 +57,7 @@ class CallerAccess:
         self._http_request = http_request
         self._requests: dict[str, DeclaredRequest] = {}
         self._permitted: dict[Declaration, bool] = {}
-        self._permissions = Permissions(caller.user, self.request_for)
+        self._permissions = Permissions(caller.user)
         self._hidden: Mapping[Any, str] = {}
         self._switches = switches or Switches(server, announced)
 
@@ -78,8 +78,8 @@ class CallerAccess:
         hooks = settings.list_tools
         if hooks and any(isinstance(declared, Tool) for declared in asked):
             asked = list(dict.fromkeys([*self._server.tools.values(), *asked]))
-        admit = self._permissions.admit
-        self._permitted |= {declared: admit(declared) for declared in asked}
+        admit, request_for = self._permissions.admit, self.request_for
+        self._permitted |= {declared: admit(declared, request_for) for declared in asked}
         tools = [tool for tool in asked if isinstance(tool, Tool) and self._permitted[tool]]
         if hooks and tools:
             self._hidden = hidden(hooks, self._context(), tools)

@@ -3,17 +3,18 @@
 It asks what the gates ask, and spends nothing: no throttle counts, and nobody is asked to agree.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import APIException
 from rest_framework.permissions import AND, OperandHolder, SingleOperandHolder
 
 from mcp_app.access.checks import CallerAccess
+from mcp_app.access.lacking import in_words, lacking
 from mcp_app.access.throttling import budget
 from mcp_app.access.view import DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration, Tool
@@ -24,6 +25,9 @@ from mcp_app.models.limits import names
 from mcp_app.protocol.errors import SwitchedOff, SwitchesUnavailable
 from mcp_app.scopes import way
 
+MOST_NAMES: Final = 20
+"""Tools of a token that are named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -31,20 +35,23 @@ class Gate:
 
     Attributes:
         name: what is asked.
-        passed: whether it lets the call through; None where that is only known at the call.
+        passed: whether it lets the call through; None where that is only known at the call, or
+            depends on the token.
         why: one sentence, or nothing.
+        by_token: whether a token decides it, and none was chosen.
     """
 
     name: str
     passed: bool | None
     why: str = ""
+    by_token: bool = False
 
 
 def explain(declared: Declaration, caller: Caller, access: CallerAccess) -> list[Gate]:
     """The gates of a call in their order, all of them, also behind one that is shut."""
     return [
         _maintenance(access),
-        *_permissions(declared, access),
+        *_permissions(declared, caller, access),
         *_hidden(declared, access),
         _switches(declared, access),
         _limits(declared, caller),
@@ -81,12 +88,14 @@ def _maintenance(access: CallerAccess) -> Gate:
     return _asked(_("maintenance"), access.in_maintenance, _("not closed"))
 
 
-def _permissions(declared: Declaration, access: CallerAccess) -> Iterator[Gate]:
-    method = _("asked as %s") % method_of(declared)
+def _permissions(declared: Declaration, caller: Caller, access: CallerAccess) -> Iterator[Gate]:
+    method = _("asked as an HTTP %s") % method_of(declared)
     for cls in permission_classes(declared):
-        passed, why = _permits(cls, declared, access)
+        with lacking(caller.user) as missed:
+            passed, why = _permits(cls, declared, access)
+        missing = [] if passed else in_words(missed)
         name = _("permission %s") % class_text(cls)
-        yield Gate(name, passed, f"{method}; {why}" if why else method)
+        yield Gate(name, passed, "; ".join(filter(None, (method, why, *missing))))
 
 
 def _permits(cls: Any, declared: Declaration, access: CallerAccess) -> tuple[bool, str]:
@@ -122,14 +131,40 @@ def _asked(name: str, ask: Callable[[], SwitchedOff | None], nothing: str) -> Ga
 
 
 def _limits(declared: Declaration, caller: Caller) -> Gate:
-    tools = [] if caller.tools is None else sorted(caller.tools) or [_("no tool")]
-    limits = [*([_("reading")] if caller.reads_only else []), *tools]
-    told = _("the token is limited to %s") % ", ".join(limits)
-    why = told if limits else _("the token has none")
-    return Gate(_("limits of the token"), caller.is_within_limits(declared), why)
+    name = _("limits of the token")
+    if not isinstance(caller.auth, Token):
+        tools = _("a token may be limited to named tools")
+        both = _("a token may be limited to reading, or to named tools")
+        return Gate(name, None, tools if declared.read_only else both, by_token=True)
+    against = caller.limits_against(declared)
+    if against:
+        return Gate(name, False, "; ".join(_limit(limit, declared, caller) for limit in against))
+    named = [] if caller.tools is None else [_listed(caller.tools)]
+    limits = [*([_("reading")] if caller.reads_only else []), *named]
+    within = _("the token is limited to %s") % ", ".join(limits)
+    return Gate(name, True, within if limits else _("the token has none"))
+
+
+def _limit(limit: str, declared: Declaration, caller: Caller) -> str:
+    """In what way one of the token's limits does not admit it."""
+    if limit == "reading":
+        return _("the token may only read, and this is not read-only")
+    if not isinstance(declared, Tool):
+        return _("the token is limited to tools, and this is none")
+    if not caller.tools:
+        return _("the token may call no tool at all")
+    return _("the token may call %s alone") % _listed(caller.tools)
+
+
+def _listed(tools: Collection[str]) -> str:
+    first, more = ", ".join(sorted(tools)[:MOST_NAMES]), len(tools) - MOST_NAMES
+    return _("%(first)s and %(n)d more") % {"first": first, "n": more} if more > 0 else first
 
 
 def _scopes(declared: Declaration, caller: Caller) -> Gate:
+    if declared.scopes and not isinstance(caller.auth, Token):
+        needs = _("the token needs %s") % ", ".join(declared.scopes)
+        return Gate(_("scopes"), None, needs, by_token=True)
     missing = caller.lacks(declared.scopes)
     if missing:
         return Gate(_("scopes"), False, _("the token lacks %s") % ", ".join(missing))

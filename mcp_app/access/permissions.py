@@ -52,36 +52,41 @@ class UserRequest:
 
 
 class Permissions:
-    """Those of one caller, for the length of a request.
+    """Those of one caller, for the length of a request."""
 
-    Args:
-        request_for: makes DRF's request for what has a declaration's hints.
-    """
-
-    def __init__(self, user: Any, request_for: Callable[[Declaration], Any]) -> None:
+    def __init__(self, user: Any) -> None:
         self._user = user
-        self._request_for = request_for
         self._default: Classes | None = None
         self._said: dict[tuple[Classes, str], bool] = {}
 
-    def admit(self, declared: Declaration) -> bool:
-        """Whether every permission class of it says yes. Never raises."""
+    def admit(self, declared: Declaration, request_for: Callable[[Declaration], Any]) -> bool:
+        """Whether every permission class of it says yes. Never raises.
+
+        Args:
+            request_for: makes DRF's request for what has a declaration's hints.
+        """
         classes = declared.permission_classes
         if classes is None:
             classes = self._default = self._default or settings.permission_classes
         looks = _looks_of(classes)
         if looks is not _Looks.CALLER:
-            return self._ask(declared, classes, looks)
+            return self._ask(declared, classes, looks, request_for)
         # It is the same of everything that has the same hints.
         key = (classes, method_of(declared))
         if key not in self._said:
-            self._said[key] = self._ask(declared, classes, looks)
+            self._said[key] = self._ask(declared, classes, looks, request_for)
         return self._said[key]
 
-    def _ask(self, declared: Declaration, classes: Classes, looks: _Looks) -> bool:
+    def _ask(
+        self,
+        declared: Declaration,
+        classes: Classes,
+        looks: _Looks,
+        request_for: Callable[[Declaration], Any],
+    ) -> bool:
         try:
             if looks is _Looks.REQUEST:
-                request = self._request_for(declared)
+                request = request_for(declared)
             else:
                 request = UserRequest(self._user, method_of(declared))
             view: Any = DeclaredView(declared, request)

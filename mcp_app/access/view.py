@@ -16,7 +16,9 @@ _WRITE: Final = "POST"
 
 
 def method_of(declared: Declaration) -> str:
-    """The HTTP method that its hints amount to, so that SAFE_METHODS classes mean it."""
+    """Its HTTP method, or the one its hints amount to, so that SAFE_METHODS classes mean it."""
+    if isinstance(declared, Tool) and declared.method is not None:
+        return declared.method
     if declared.read_only:
         return _READ
     return _REMOVE if isinstance(declared, Tool) and declared.destructive else _WRITE

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from mcp_app.account.forms import OwnTokenForm
 from mcp_app.account.history import note_act, note_issue
-from mcp_app.audit.token_uses import uses
+from mcp_app.audit.token_uses import graces, use_of, uses
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.own import (
     BeyondLimits,
@@ -35,6 +35,7 @@ from mcp_app.auth.tokens import (
     AlreadyIssued,
     TokenRotationRefused,
     check_rotatable,
+    end_secret,
     newest_secret_id,
     revoke,
 )
@@ -43,6 +44,7 @@ from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 from mcp_app.forms.tokens import RotateForm
 from mcp_app.models import Token
+from mcp_app.transports.reach import why_nothing
 from mcp_app.transports.subjects import access_of, caller_of
 
 View = Callable[..., HttpResponse]
@@ -71,8 +73,9 @@ def own_page(view: View) -> View:
 @own_page
 def tokens(request: HttpRequest) -> HttpResponse:
     """The user's tokens: those that are over last, else the newest first."""
-    own = sorted(_tokens(request).with_last_used(), key=lambda token: token.is_over)
-    rows = [(token, is_within_limits(token)) for token in own]
+    found = _tokens(request).prefetch_related("secrets").with_last_used()
+    own, now = sorted(found, key=lambda token: token.is_over), timezone.now()
+    rows = [(token, is_within_limits(token), graces(token, now)) for token in own]
     limits = {"most": settings.ACCOUNT_TOKENS, "count": count(request.user)}
     return render(request, "mcp_app/account/tokens.html", {"rows": rows, **limits})
 
@@ -125,6 +128,26 @@ def revoke_one(request: HttpRequest, pk: int) -> HttpResponse:
     if revoke(token, by=request.user):
         note_act(request.user, token, gettext("Revoked by its user."))
     said = gettext("“%(token)s” is revoked. Its next call is refused.") % {"token": token}
+    return _done(request, said)
+
+
+@own_page
+def end_one(request: HttpRequest, pk: int, lookup: str) -> HttpResponse:
+    """Ask; on POST end one secret, and go back to the list. The token keeps its others."""
+    token, now = get_object_or_404(_tokens(request), pk=pk), timezone.now()
+    use = use_of(token, lookup, now)
+    if use is None:
+        raise Http404
+    if request.method != "POST":
+        last = token.working_secrets(now) == [use.secret]
+        return _page(request, "end_secret", token=token, use=use, is_last=last)
+    if end_secret(token, lookup, by=request.user, now=now):
+        note_act(request.user, token, gettext("Ended %(prefix)s.") % {"prefix": use.secret})
+    said = gettext("The secret %(prefix)s is refused from now on.") % {"prefix": use.secret}
+    return _done(request, said)
+
+
+def _done(request: HttpRequest, said: str) -> HttpResponse:
     # A product without messages has the list to see it by.
     messages.success(request, said, fail_silently=True)
     return HttpResponseRedirect(reverse("mcp_app_account:tokens"))
@@ -154,6 +177,7 @@ def _shown(request: HttpRequest, token: Token, secret: Secret) -> HttpResponse:
         "token": token,
         "shown": [token],
         "text": secret.reveal(),
+        "nothing": why_nothing(token, source=SOURCE),
         "endpoint": url,
         "snippets": snippets(url, secret.reveal()) if url else (),
     }

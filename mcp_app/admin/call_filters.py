@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.audit.outcomes import GROUPS, OutcomeGroup
 from mcp_app.audit.periods import beginning, end, local
-from mcp_app.audit.search import of_token, of_user
+from mcp_app.audit.search import lookup_in, of_token, of_user
 from mcp_app.catalog.registry import default_server
 from mcp_app.models import CallDecision, CallEvent, CallOutcome
 
@@ -248,6 +248,19 @@ class TokenFilter(TypedFilter):
         return rows.filter(of_token(self.value()))
 
 
+class SecretFilter(TypedFilter):
+    """Calls with one secret alone, of however many its token has."""
+
+    title = _("secret")
+    parameters = ("secret",)
+    placeholder = _("mcp_prefix, this one alone")
+
+    def narrowed(self, rows: Rows) -> Rows:
+        """By the index over prefixes."""
+        typed = self.value()
+        return rows.filter(token_lookup=lookup_in(typed) or typed)
+
+
 class ClientFilter(TypedFilter):
     """Calls of one kind of client, by the name that it gives itself."""
 
@@ -268,7 +281,7 @@ class DurationFilter(FormFilter):
 
     def fields(self) -> list[Field]:
         """Two numbers."""
-        labels = {"min_ms": _("At least, in ms"), "max_ms": _("At most, in ms")}
+        labels = {"min_ms": _("Took at least, in ms"), "max_ms": _("Took at most, in ms")}
         return [
             Field(name=name, label=label, value=self.value(name), kind="number")
             for name, label in labels.items()

@@ -16,6 +16,7 @@ from mcp_app.audit.periods import local
 from mcp_app.models import CallEvent, TokenStatus
 
 NOTHING: Final = "-"
+BREAK: Final = SafeString("<br>")
 
 GROUP_TONES: Final = {
     OutcomeGroup.OK: "good",
@@ -30,6 +31,7 @@ _TONES: Final[Mapping[str, str]] = {
     TokenStatus.EXPIRING: "warn",
     TokenStatus.EXPIRED: "dull",
     TokenStatus.REVOKED: "bad",
+    TokenStatus.NO_SECRET: "bad",
     **{each: GROUP_TONES[group] for group, outcomes in GROUPS.items() for each in outcomes},
 }
 """By value, so that a stored string finds its tone too; the rest are bad."""
@@ -45,12 +47,13 @@ def tone(value: str) -> str:
     return _TONES.get(value, "bad")
 
 
-def passed(gate: bool | None) -> SafeString:
-    """What a gate says; None where only a call can tell."""
+def passed(gate: bool | None, by_token: bool = False) -> SafeString:
+    """What a gate says; None where only a call can tell, or the token that was not chosen."""
+    open_to = _("depends on the token") if by_token else _("at the call")
     tone, word = {
         True: ("good", _("pass")),
         False: ("bad", _("fail")),
-        None: ("dull", _("at the call")),
+        None: ("dull", open_to),
     }[gate]
     return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, word)
 
@@ -78,6 +81,11 @@ def moment(at: datetime | None, seconds: bool = True) -> str | SafeString:
 def two_lines(first: Any, second: Any) -> str | SafeString:
     """A cell of two facts, the second the quieter one."""
     return format_html('{}<br><span class="mcp-quiet">{}</span>', first, second)
+
+
+def lines(texts: Sequence[Any]) -> SafeString:
+    """Each on a line of its own."""
+    return format_html_join(BREAK, "{}", ((text,) for text in texts))
 
 
 def prefix(lookup: str) -> str | SafeString:

@@ -16,6 +16,7 @@ from mcp_app.admin.call_filters import (
     OutcomeFilter,
     PeriodFilter,
     ResultFilter,
+    SecretFilter,
     TokenFilter,
     ToolFilter,
     UserFilter,
@@ -48,6 +49,7 @@ FILTERS: Final = (
     ToolFilter,
     UserFilter,
     TokenFilter,
+    SecretFilter,
     ClientFilter,
     DurationFilter,
 )

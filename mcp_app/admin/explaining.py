@@ -43,5 +43,6 @@ class ExplainPage(PagesAdmin):
             form=form,
             gates=gates,
             shut=next((gate for gate in gates if gate.passed is False), None),
-            open=sum(gate.passed is None for gate in gates),
+            open=sum(gate.passed is None and not gate.by_token for gate in gates),
+            by_token=sum(gate.by_token for gate in gates),
         )

@@ -11,11 +11,12 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from mcp_app.admin.pages import PagesAdmin, registered
+from mcp_app.admin.token_pages import may_act_as
 from mcp_app.models import CallEvent, Catalogue, Token, TokenSecret
 
 
 class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
-    """Put before the `UserAdmin` of a product: a user's page then has a link to their calls.
+    """Put before the `UserAdmin` of a product: a user's page then leads to their calls and tokens.
 
     `class StaffAdmin(UserCalls, UserAdmin)`.
     """
@@ -23,7 +24,7 @@ class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """The page as it would be, with the link beside its history."""
+        """The page as it would be, with the links beside its history."""
         response = super().render_change_form(request, context, *args, **kwargs)
         assert isinstance(response, TemplateResponse)
         assert response.context_data is not None
@@ -35,9 +36,29 @@ class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at 
 
 
 def calls_url(request: HttpRequest, of: Any) -> str:
-    """The list of the calls of a user or with a token; empty for who may not see it, or nobody."""
+    """The calls of a user, with a token or with one secret; empty for who may not see them."""
     query = _query(of)
     return log_url(request, query) if query else ""
+
+
+def tokens_url(request: HttpRequest, user: Any) -> str:
+    """The list of a user's tokens; empty for who may not see it."""
+    held = registered(request).get(Token)
+    if held is None or not held.has_view_permission(request):
+        return ""
+    return address(held, "changelist", {"user": user.get_username()})
+
+
+def issue_url(request: HttpRequest, user: Any) -> str:
+    """The form that issues a user a token; empty for who may not, and where it would be refused."""
+    held = registered(request).get(Token)
+    if held is None or not held.has_add_permission(request):
+        return ""
+    if not user.is_active or not may_act_as(request, user):
+        return ""
+    # Where users are found by typing, the form knows them by key, and elsewhere by name.
+    is_found = "user" in held.get_autocomplete_fields(request)
+    return address(held, "add", {"user": user.pk if is_found else user.get_username()})
 
 
 def log_url(request: HttpRequest, query: Mapping[str, str]) -> str:
@@ -85,6 +106,8 @@ def address(held: admin.ModelAdmin, page: str, query: Mapping[str, str], *args: 
 
 
 def _query(of: Any) -> dict[str, str]:
+    if isinstance(of, TokenSecret):
+        return {"secret": f"mcp_{of.lookup}"}
     if not isinstance(of, Token):
         return {"user": of.get_username()} if hasattr(of, "get_username") else {}
     return {"token": token_in_log(of)}

@@ -83,13 +83,15 @@ class StoryPage(StopPage):
 
     def _story(self, request: HttpRequest, event: CallEvent) -> dict[str, Any]:
         user = get_user_model()._default_manager.filter(Q(pk=event.user_id)).first()
+        gate = deciding_gate(event)
         return {
             "event": event,
             "group": GROUP_OF.get(event.outcome, ""),
             "called_by": self._user(event, user),
             "called_with": self._token(event),
-            "gate": deciding_gate(event),
-            "ending": ENDINGS.get(event.outcome, ""),
+            "let_in": event.outcome != CallOutcome.UNAUTHENTICATED,
+            "gate": gate,
+            "ending": _stopped(event) or gate.ending or ENDINGS.get(event.outcome, ""),
             "around": around(event, self.get_queryset(request)),
             "lists": lists_with(event),
             "in_catalogue": self._in_catalogue(request, event),
@@ -128,6 +130,13 @@ class StoryPage(StopPage):
         return change_link(self.admin_site.name, token, name or token.name) if token else name
 
 
+def _stopped(event: CallEvent) -> str:
+    """That an administrator stopped it, where one did."""
+    before, by, name = event.error_text.partition("stopped by ")
+    stopped = event.outcome == CallOutcome.CANCELLED and by and not before
+    return _("An administrator stopped it: %s.") % name if stopped else ""
+
+
 def around(event: CallEvent, rows: QuerySet[CallEvent]) -> Around | None:
     """Up to five calls before and five after it that share the most with it.
 
@@ -164,10 +173,11 @@ def _shared(event: CallEvent) -> tuple[Any, Q | None]:
 
 def lists_with(event: CallEvent) -> list[tuple[Any, str]]:
     """Lists of calls that this one is in: what links to them say, and their queries."""
-    token = f"mcp_{event.token_lookup}" if event.token_lookup else event.token_name
+    secret = f"mcp_{event.token_lookup}" if event.token_lookup else ""
     found = [
         (_("Calls of this user"), {"user": event.username}),
-        (_("Calls with this token"), {"token": token}),
+        (_("Calls with this token"), {"token": secret or event.token_name}),
+        (_("Calls with this secret"), {"secret": secret}),
         (_("Calls of this tool"), {"tool": event.tool}),
         (_("Calls by this client"), {"client": event.client_name}),
     ]

@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.token_pages import Shown, TokenPages
+from mcp_app.admin.token_pages import Shown, TokenPages, may_act_as
 from mcp_app.audit.periods import to_the_minute
-from mcp_app.audit.token_uses import uses
+from mcp_app.audit.token_uses import use_of, uses
 from mcp_app.auth.tokens import (
     TokenRotationRefused,
     check_rotatable,
@@ -85,16 +85,17 @@ class TokenActs(TokenPages):
         """Ask; on POST end one secret, and go back to the token, which keeps its others."""
         token = self.changeable(request, object_id)
         now = timezone.now()
-        found = [] if token is None else [u for u in uses(token, now) if u.secret.lookup == lookup]
-        if token is None or not found:
+        use = None if token is None else use_of(token, lookup, now)
+        if token is None or use is None:
             return self.missing(request, object_id)
         if request.method != "POST":
-            title = _("End the secret %(prefix)s?") % {"prefix": found[0].secret}
-            return self.page(request, "end_secret", title, token=token, use=found[0])
+            title = _("End the secret %(prefix)s?") % {"prefix": use.secret}
+            last = token.working_secrets(now) == [use.secret]
+            return self.page(request, "end_secret", title, token=token, use=use, is_last=last)
         if end_secret(token, lookup, by=request.user, now=now):
-            said = gettext("Ended %(prefix)s.") % {"prefix": found[0].secret}
+            said = gettext("Ended %(prefix)s.") % {"prefix": use.secret}
             self.log_change(request, token, said)
-        said = _("%(prefix)s is refused from now on.") % {"prefix": found[0].secret}
+        said = _("The secret %(prefix)s is refused from now on.") % {"prefix": use.secret}
         return self._done(request, token, said)
 
     # --- steps ---------------------------------------------------------------------------------
@@ -126,10 +127,6 @@ class TokenActs(TokenPages):
 
 
 def require_hold(request: Any, token: Token) -> None:
-    """A new secret lets its reader act as the owner, so only superusers get a superuser's.
-
-    Raises:
-        PermissionDenied: for others.
-    """
-    if getattr(token.user, "is_superuser", False) and not request.user.is_superuser:
+    """Raise `PermissionDenied` for somebody who must not get a new secret of the token."""
+    if not may_act_as(request, token.user):
         raise PermissionDenied(gettext("Only a superuser may rotate the token of a superuser."))

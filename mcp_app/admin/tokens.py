@@ -9,17 +9,18 @@ from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.display import badge, codes, moment, two_lines
-from mcp_app.admin.filters import StatusFilter
+from mcp_app.admin.display import badge, codes, lines, moment, two_lines
+from mcp_app.admin.filters import OwnerFilter, StatusFilter
 from mcp_app.admin.histories import history
 from mcp_app.admin.token_bulk import TokenBulk
 from mcp_app.admin.token_pages import Shown
 from mcp_app.audit.search import lookup_in
-from mcp_app.audit.token_uses import uses
+from mcp_app.audit.token_uses import Grace, graces, uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.forms.tokens import NewTokenForm, TokenForm
 from mcp_app.models import Token
@@ -53,6 +54,21 @@ class UserSelect(AutocompleteSelect):
         return attrs | named
 
 
+def _old_secret(grace: Grace) -> SafeString:
+    told = {
+        "at": moment(grace.ends_at, seconds=False),
+        "used": gettext("still used") if grace.is_used else gettext("not used since"),
+    }
+    return format_html(gettext("old secret until {at}, {used}"), **told)
+
+
+def _end(token: Token) -> Any:
+    if token.ends_at is None:
+        return _("never expires")
+    said = gettext("expired {at}") if token.ends_at <= timezone.now() else gettext("expires {at}")
+    return format_html(said, at=moment(token.ends_at, seconds=False))
+
+
 def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
     return forms.ModelForm if token.is_over else TokenForm
 
@@ -68,7 +84,7 @@ class TokenAdmin(TokenBulk):
         "last_used",
         "created",
     )
-    list_filter = (StatusFilter,)
+    list_filter = (StatusFilter, OwnerFilter)
     list_select_related = ("user",)
     search_help_text = _("A token's name, note or prefix, or a user.")
     show_facets = admin.ShowFacets.NEVER
@@ -78,8 +94,9 @@ class TokenAdmin(TokenBulk):
         css: ClassVar = {"all": ["mcp_app/admin.css", "mcp_app/tokens.css"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
-        """With the last use of any secret, in the same query."""
-        return super().get_queryset(request).with_last_used()  # type: ignore[attr-defined, no-any-return]
+        """With the last use of any secret, in the same query; and with the secrets."""
+        tokens = super().get_queryset(request).prefetch_related("secrets")
+        return tokens.with_last_used()  # type: ignore[attr-defined, no-any-return]
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """With the name that this project's users have."""
@@ -131,6 +148,7 @@ class TokenAdmin(TokenBulk):
         if hasattr(get_user_model(), "is_superuser") and not request.user.is_superuser:
             users = users.filter(is_superuser=False)
         kwargs["queryset"] = users
+        kwargs["help_text"] = _("It works as this user, and does no more than the user may.")
         if self.get_autocomplete_fields(request):
             kwargs["widget"] = UserSelect(db_field, self.admin_site)
         else:
@@ -187,9 +205,9 @@ class TokenAdmin(TokenBulk):
 
     @admin.display(description=_("status and expiry"), ordering="expires_at")
     def worth(self, token: Token) -> Any:
-        """What it is worth now, and until when."""
-        until = moment(token.ends_at, seconds=False) if token.ends_at else _("never expires")
-        return two_lines(self.status_badge(token), until)
+        """What it is worth now, and until when; and how long an old secret works beside it."""
+        old = [_old_secret(grace) for grace in graces(token, timezone.now())]
+        return two_lines(self.status_badge(token), lines([_end(token), *old]))
 
     @admin.display(description=_("status"))
     def status_badge(self, token: Token) -> Any:
@@ -223,7 +241,8 @@ class TokenAdmin(TokenBulk):
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> Any:
         """The latest use of any of its secrets."""
-        return moment(getattr(token, "last_used_at", None), seconds=False)
+        at = getattr(token, "last_used_at", None)
+        return moment(at, seconds=False) if at else _("never")
 
     @admin.display(description=_("created"), ordering="created_at")
     def created(self, token: Token) -> Any:

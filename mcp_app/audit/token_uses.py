@@ -58,6 +58,35 @@ class SecretUse:
         return self.callers[0] if self.callers else None
 
 
+@dataclass(frozen=True, slots=True)
+class Grace:
+    """An old secret that still works until it ends.
+
+    Attributes:
+        is_used: whether it was used since the newest was made: then somebody is yet to change over.
+    """
+
+    secret: TokenSecret
+    ends_at: datetime
+    is_used: bool
+
+
+def graces(token: Token, now: datetime) -> list[Grace]:
+    """The secrets of a token that are in the grace of a rotation, the newest first."""
+    if token.is_over:
+        return []
+    return [
+        Grace(secret, secret.valid_until, _is_used(secret, token))
+        for secret in token.working_secrets(now)
+        if secret.valid_until is not None
+    ]
+
+
+def _is_used(secret: TokenSecret, token: Token) -> bool:
+    newest = max(token.secrets.all(), key=lambda one: one.pk)
+    return secret.last_used_at is not None and secret.last_used_at > newest.created_at
+
+
 def uses(token: Token, now: datetime) -> list[SecretUse]:
     """The secrets of a token, the newest first."""
     called = _callers(token)
@@ -65,6 +94,11 @@ def uses(token: Token, now: datetime) -> list[SecretUse]:
         _use(token, secret, called.get(secret.lookup, []), now)
         for secret in token.secrets.order_by("-id")[:MOST_SECRETS]
     ]
+
+
+def use_of(token: Token, lookup: str, now: datetime) -> SecretUse | None:
+    """The same of one secret; None where the token has none of that lookup."""
+    return next((use for use in uses(token, now) if use.secret.lookup == lookup), None)
 
 
 def _use(token: Token, secret: TokenSecret, callers: list[Caller], now: datetime) -> SecretUse:

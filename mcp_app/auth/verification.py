@@ -19,6 +19,8 @@ from mcp_app.models import Token, TokenSecret
 
 logger: Final = logging.getLogger("mcp_app.auth")
 
+_TOKEN: Final = TokenSecret._meta.get_field("token")
+
 
 class Invalid(StrEnum):
     """Why a credential is refused. For the log and the audit: a caller is never told."""
@@ -83,8 +85,16 @@ def verify(
     if reason := objection(secret, now):
         raise CredentialsInvalid(reason, lookup, secret)
     _note_use(secret, now, address)
-    secret.token.secret_used = secret
-    return VerifiedToken(secret.token, secret)
+    return VerifiedToken(_used(secret), secret)
+
+
+def _used(secret: TokenSecret) -> Token:
+    """The secret's token, which knows it from now on."""
+    token = secret.token
+    token.secret_used = secret
+    # Rows that knew each other would outlive their request, until the garbage collector came by.
+    _TOKEN.delete_cached_value(secret)
+    return token
 
 
 def objection(secret: TokenSecret, now: datetime) -> Invalid | None:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable
 from string import Formatter
 from typing import Any, Final
 
-from mcp_app.catalog import keywords, signature
+from mcp_app.catalog import foreign, keywords, signature
 from mcp_app.catalog.arguments import Arguments
 from mcp_app.catalog.definition import Tool
 from mcp_app.catalog.keywords import CommonOptions
 from mcp_app.catalog.output import Output
 from mcp_app.catalog.problems import Problem, Refused
-from mcp_app.catalog.signature import UNSTATED
+from mcp_app.catalog.signature import UNSTATED, Parameter, Signature
 
 AS_ANNOTATED: Final[Any] = UNSTATED
 """Stands for an `output` that was not given: the return annotation says it."""
@@ -24,6 +24,7 @@ class Options(CommonOptions, total=False):
     idempotent: bool | None
     open_world: bool | None
     confirm: str | None
+    input: Any
     output: Any
     structured: bool
 
@@ -35,32 +36,62 @@ def declared(function: Callable[..., Any], options: Options) -> Tool:
         Refused: with the first rule that they break.
     """
     keywords.check_keywords(options, Options.__annotations__)
-    signed = signature.read(function)
+    taken = foreign.input_shape(options["input"]) if options.get("input") is not None else None
+    signed = signature.read(function, data=None if taken is None else foreign.DATA)
+    output = options.get("output", AS_ANNOTATED)
+    given = foreign.output_shape(output)
+    bridged = taken is not None or given is not None
+    if given is not None:
+        output = given.annotation
+    return made(
+        function,
+        options,
+        signed,
+        run=foreign.joined(function, signed, taken, given) if bridged else function,
+        parameters=foreign.arguments_of(signed, taken),
+        context_name=foreign.CONTEXT if bridged else signed.context_name,
+        output=signed.returns if output is AS_ANNOTATED else output,
+    )
+
+
+def made(
+    function: Callable[..., Any],
+    options: Options,
+    signed: Signature,
+    *,
+    run: Callable[..., Any],
+    parameters: tuple[Parameter, ...],
+    context_name: str | None,
+    output: Any,
+    method: str | None = None,
+) -> Tool:
+    """The tool that calls `run`, and is described by `function` and its keywords.
+
+    Raises:
+        Refused: with the first rule that they break.
+    """
     _check_hints(options)
     confirm = keywords.text(options.get("confirm"))
-    asked = _check_confirm(confirm, [parameter.name for parameter in signed.parameters])
+    asked = _check_confirm(confirm, [parameter.name for parameter in parameters])
     arguments = Arguments(
-        signed.parameters,
-        context_name=signed.context_name,
+        parameters,
+        context_name=context_name,
         sensitive=keywords.names(options, "sensitive", Problem.SENSITIVE),
     )
     _check_question(asked & arguments.unshown)
-    output = options.get("output", AS_ANNOTATED)
     return Tool(
         name=keywords.checked_name(options.get("name", function.__name__), Tool.noun),
         description=keywords.described(function, options, Tool.noun),
-        function=function,
+        function=run,
         kind=signed.kind,
         arguments=arguments,
-        output=Output(
-            signed.returns if output is AS_ANNOTATED else output,
-            structured=options.get("structured", True),
-        ),
+        output=Output(output, structured=options.get("structured", True)),
         read_only=options.get("read_only", False),
         destructive=options.get("destructive"),
         idempotent=options.get("idempotent"),
         open_world=options.get("open_world"),
         confirm=confirm,
+        method=method,
         **keywords.common(function, signed, options),
     )
 

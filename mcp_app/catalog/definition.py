@@ -116,6 +116,8 @@ class Tool(Declaration):
     open_world: bool | None = None
     confirm: str | None = None
     """What a person is asked before it runs, with the names of arguments in braces."""
+    method: str | None = None
+    """The HTTP method that permission classes are asked about; None: what its hints amount to."""
 
     def _defined(self, version: ProtocolVersion) -> dict[str, Any]:
         return {

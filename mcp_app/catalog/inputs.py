@@ -146,9 +146,9 @@ class Confirmation:
         """The message."""
         return str(self.message)
 
-    def read(self, value: Any) -> bool:
-        """Whether the user agreed."""
-        return _action(value)[0] == "accept"
+    def read(self, value: Any) -> str:
+        """What the user did: "accept", "decline", or "cancel" for a question that was closed."""
+        return _action(value)[0]
 
 
 @dataclass(frozen=True, slots=True)

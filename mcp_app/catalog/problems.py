@@ -36,6 +36,8 @@ class Problem(StrEnum):
     CONTENTS = "E076"
     AUDIT = "E077"
     CONFIRM = "E078"
+    INPUT = "E079"
+    VIEWSET = "E080"
 
 
 @dataclass(frozen=True, slots=True)

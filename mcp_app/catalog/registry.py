@@ -125,6 +125,9 @@ class MCPServer:
     def tool(self, function: Function | None = None, /, **options: Unpack[Options]) -> Any:
         """Register a function as a tool; usable with and without keywords.
 
+        With `input=`, a serializer of DRF, its fields are the arguments, and the function's
+        parameter `data` gets what it has validated; `output=` may be one, too.
+
         The function is returned as it is. A declaration that breaks a rule raises nothing: it is
         left out, and `problems` says why.
         """

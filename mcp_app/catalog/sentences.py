@@ -3,11 +3,13 @@
 No sentence echoes an input value: pydantic's own messages sometimes do, and those are rewritten.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+
+from mcp_app.catalog.errors import ArgumentsInvalid
 
 Path = tuple[str | int, ...]
 
@@ -62,6 +64,28 @@ def problems(
         if sentence not in sentences:
             sentences.append(sentence)
     return [(path, ", or ".join(sentences)) for path, sentences in told.items()]
+
+
+def discreet(
+    error: ArgumentsInvalid, arguments: Mapping[str, Any], sensitive: frozenset[str]
+) -> ArgumentsInvalid:
+    """The same problems, but for the words of a sentence that quotes a sensitive argument."""
+    hidden = {text for name in sensitive for text in _texts(arguments.get(name)) if text}
+    return ArgumentsInvalid(
+        [
+            (path, "is not valid" if any(text in told for text in hidden) else told)
+            for path, told in error.problems
+        ]
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Each text and number in a JSON value."""
+    if isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
 
 
 def path_in(data: Any, detail: ErrorDetails) -> Path:

@@ -56,8 +56,12 @@ class Signature:
     """The annotation of the result, UNSTATED where there is none."""
 
 
-def read(function: Callable[..., Any]) -> Signature:
+def read(function: Callable[..., Any], *, data: str | None = None) -> Signature:
     """The signature of `function`.
+
+    Args:
+        data: the parameter that takes what others make of arguments; it is none, and needs no
+            annotation.
 
     Raises:
         Refused: it is no function, or callers could not fill in its parameters by name.
@@ -69,7 +73,9 @@ def read(function: Callable[..., Any]) -> Signature:
             "Write a function that calls it.",
         )
     annotated = hints(function)
-    parameters = inspect.signature(function).parameters.values()
+    parameters = list(inspect.signature(function).parameters.values())
+    if data is not None:
+        parameters.remove(_filled(data, parameters))
     for parameter in parameters:
         _check(parameter, annotated)
     contexts = [p.name for p in parameters if is_context(annotated[p.name])]
@@ -90,6 +96,17 @@ def read(function: Callable[..., Any]) -> Signature:
         context_name=contexts[0] if contexts else None,
         returns=_returned(annotated.get("return", UNSTATED), kind),
     )
+
+
+def _filled(name: str, parameters: list[inspect.Parameter]) -> inspect.Parameter:
+    found = next((p for p in parameters if p.name == name), None)
+    if found is None or found.kind not in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY):
+        raise Refused(
+            Problem.SIGNATURE,
+            f"the function has no parameter {name!r} for what its input has validated",
+            f"Write def f(ctx: Context, {name}), with other arguments beside it where needed.",
+        )
+    return found
 
 
 def is_context(annotation: Any) -> bool:

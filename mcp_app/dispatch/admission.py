@@ -16,7 +16,7 @@ from mcp_app.dispatch.calls import Call, Manner
 from mcp_app.dispatch.context import Context
 from mcp_app.dispatch.hooks import CANNOT_ASK, Confirm, Deny, judged
 from mcp_app.dispatch.inputs import Binding, Inputs, InputUnavailable
-from mcp_app.dispatch.interfaces import Decision, Outcome
+from mcp_app.dispatch.interfaces import PERMISSION_DENIED, WITHDRAWN, Decision, Outcome
 from mcp_app.dispatch.manners import CALLING, PROMPTING, READING
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol.errors import (
@@ -26,13 +26,13 @@ from mcp_app.protocol.errors import (
     ProtocolError,
     ResourceNotFound,
     Throttled,
+    Unauthenticated,
     UnknownPrompt,
     UnknownTool,
 )
 
 Declared = TypeVar("Declared", bound=Declaration)
 _NOT_PERMITTED: Final = "permission classes refused"
-_WITHDRAWN: Final = Deny("The call was permitted when it was asked about, and is not any more.")
 
 
 def call_tool(inbound: Inbound, services: Services) -> Call:
@@ -67,16 +67,28 @@ def judge_again(call: Call, services: Services) -> None:
     standing = inbound.renew()
     if standing is not None:
         inbound.caller, inbound.access = standing
-    is_served = services.server.get(tool.name) is tool
-    if standing is None or not is_served or not inbound.may_use(tool):
-        call.verdict = _WITHDRAWN
-        inbound.record.decision = Decision.DENY
-        off = inbound.access.switched_off(tool)
-        inbound.record.error_class = type(off).__name__ if off else inbound.access.hidden_by(tool)
+    by = _withdrawn_by(tool, inbound, services) if standing else Unauthenticated.__name__
+    if by:
+        call.verdict = Deny(WITHDRAWN)
+        inbound.record.decision, inbound.record.error_class = Decision.DENY, by
         return
     assert call.context is not None, "a call that may run has a context"
     call.context.caller = inbound.caller
     judge(call, services)
+
+
+def _withdrawn_by(tool: Declaration, inbound: Inbound, services: Services) -> str:
+    """What lets a call in no more, as its row has it; empty where it is let in."""
+    if services.server.get(tool.name) is not tool:
+        return UnknownTool.__name__
+    if inbound.may_use(tool):
+        return ""
+    if off := inbound.access.switched_off(tool):
+        return type(off).__name__
+    if not inbound.access.permits(tool):
+        return inbound.access.hidden_by(tool) or PERMISSION_DENIED
+    within = inbound.caller.is_within_limits(tool)
+    return (InsufficientScope if within else OutsideLimits).__name__
 
 
 def judge(call: Call, services: Services) -> None:
@@ -203,9 +215,11 @@ def _check_switches(declared: Declaration, inbound: Inbound) -> None:
 
 
 def _check_limits(declared: Declaration, inbound: Inbound) -> None:
-    if not inbound.caller.is_within_limits(declared):
+    limits = inbound.caller.limits_against(declared)
+    if limits:
         inbound.record.outcome = Outcome.DENIED
         inbound.record.decision = Decision.DENY
+        inbound.record.error_text = f"the token is limited to {' and '.join(limits)}"
         raise OutsideLimits(declared.noun)
 
 

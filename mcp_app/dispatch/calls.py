@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp_app.catalog.definition import Declaration, Kind
-from mcp_app.catalog.errors import OutputInvalid, ToolError, Unencodable
+from mcp_app.catalog.errors import ArgumentsInvalid, OutputInvalid, ToolError, Unencodable
 from mcp_app.catalog.progress import Progress
+from mcp_app.catalog.sentences import discreet
 from mcp_app.dispatch.context import Cancelled, Context, TimeLimitReached
 from mcp_app.dispatch.hooks import ALLOWED, Confirm, Deny, NotConfirmed, Verdict
 from mcp_app.dispatch.inputs import CannotAsk, InputRequired
-from mcp_app.dispatch.interfaces import Outcome
+from mcp_app.dispatch.interfaces import WHILE_ASKED, Outcome
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol.errors import MissingCapability
 
@@ -258,6 +259,10 @@ def _told(call: Call, error: BaseException, services: Services) -> dict[str, Any
         return call.inbound.inputs.sealed(error)
     if isinstance(error, MissingCapability):
         raise error
+    if isinstance(error, ArgumentsInvalid):
+        told = str(discreet(error, record.arguments or {}, call.target.sensitive))
+        record.outcome, record.error_class, record.error_text = Outcome.INVALID, "", told
+        return call.manner.fail(call, told, None)
     if isinstance(error, TimeLimitReached):
         record.outcome = Outcome.TIMEOUT
         record.error_text = f"ran longer than {call.time_limit:g} seconds"
@@ -274,6 +279,8 @@ def _cancelled(call: Call, error: Cancelled) -> dict[str, Any]:
     record, stopped_by = call.inbound.record, call.inbound.cancellation.stopped_by
     record.outcome = Outcome.CANCELLED
     if not stopped_by:
+        if call.awaits_agreement:
+            record.error_text = WHILE_ASKED
         return call.manner.fail(call, "The call was cancelled.", error)
     record.error_text = f"stopped by {stopped_by}"
     return call.manner.fail(call, f"An administrator stopped the {call.manner.noun}.", error)

@@ -10,7 +10,14 @@ from typing import Any, Final
 
 from mcp_app.catalog.inputs import CONFIRMATION, Confirmation
 from mcp_app.dispatch.calls import Call, Ran
-from mcp_app.dispatch.hooks import Confirm, NotConfirmed
+from mcp_app.dispatch.hooks import (
+    Confirm,
+    Declined,
+    Dismissed,
+    NotAnswered,
+    NotConfirmed,
+    QuestionChanged,
+)
 from mcp_app.dispatch.inputs import CannotAsk, Unanswered
 from mcp_app.protocol.errors import MissingCapability
 
@@ -53,7 +60,7 @@ def given_up(call: Call) -> Ran | None:
     """What ends a call whose question was another one each time; None for one that may go on."""
     if not call.awaits_agreement:
         return None
-    return Ran(error=NotConfirmed("the question changed each time it was answered."))
+    return Ran(error=QuestionChanged())
 
 
 def _question(call: Call) -> Confirm:
@@ -62,8 +69,8 @@ def _question(call: Call) -> Confirm:
 
 
 def _heard(call: Call, confirm: Confirm, answers: Mapping[str, Any]) -> Ran | None:
-    if not answers[CONFIRMATION]:
-        return Ran(error=NotConfirmed("the user declined."))
+    if answers[CONFIRMATION] != "accept":
+        return Ran(error=Declined() if answers[CONFIRMATION] == "decline" else Dismissed())
     call.agreed_to = confirm.message
     return None
 
@@ -71,7 +78,7 @@ def _heard(call: Call, confirm: Confirm, answers: Mapping[str, Any]) -> Ran | No
 def _reason(confirm: Confirm, error: BaseException) -> BaseException:
     """Why the call does not run: a fallback is for clients whose user cannot be asked."""
     if isinstance(error, Unanswered):
-        return NotConfirmed(str(error))
+        return NotAnswered(str(error))
     if isinstance(error, CannotAsk):
         return NotConfirmed(str(error), confirm.fallback)
     if isinstance(error, MissingCapability) and confirm.fallback is not None:

@@ -75,9 +75,14 @@ class Caller:
 
     def is_within_limits(self, declared: Declaration) -> bool:
         """Whether the token's limits admit it, whatever its scopes."""
-        if self.reads_only and not declared.read_only:
-            return False
-        return self.tools is None or (isinstance(declared, Tool) and declared.name in self.tools)
+        return not self.limits_against(declared)
+
+    def limits_against(self, declared: Declaration) -> tuple[str, ...]:
+        """Which of the token's limits do not admit it: "reading", "named tools", or both."""
+        reads = ("reading",) if self.reads_only and not declared.read_only else ()
+        if self.tools is None or (isinstance(declared, Tool) and declared.name in self.tools):
+            return reads
+        return (*reads, "named tools")
 
     def lacks(self, scopes: tuple[str, ...]) -> tuple[str, ...]:
         """Those of `scopes` that the token does not carry."""

@@ -61,11 +61,39 @@ CANNOT_ASK: Final = "A hook cannot ask its client; one before a call may return 
 
 
 class NotConfirmed(Exception):
-    """Nobody has agreed to the call. Its text is for the model, unless there is a fallback."""
+    """Nobody has agreed to the call. Its text is for the model, unless there is a fallback.
+
+    The call log has the name of the class: what came instead of a yes.
+    """
 
     def __init__(self, why: str, fallback: Any = None) -> None:
         self.fallback = fallback
         super().__init__(f"{_NEEDS_CONFIRMATION}: {why}")
+
+
+class Declined(NotConfirmed):
+    """The user said no."""
+
+    def __init__(self) -> None:
+        super().__init__("the user declined.")
+
+
+class Dismissed(NotConfirmed):
+    """The user closed the question."""
+
+    def __init__(self) -> None:
+        super().__init__("the user closed the question without an answer.")
+
+
+class NotAnswered(NotConfirmed):
+    """The user was asked, and did not answer in time."""
+
+
+class QuestionChanged(NotConfirmed):
+    """The user agreed to other words than those that hold, each time they were asked."""
+
+    def __init__(self) -> None:
+        super().__init__("the question changed each time it was answered.")
 
 
 class Judgement(NamedTuple):

@@ -9,12 +9,20 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcp_app.catalog.disclosure import NOTHING, Disclosure
 
 if TYPE_CHECKING:
     from mcp_app.dispatch.context import Caller
+
+
+WITHDRAWN: Final = "The call was permitted when it was asked about, and is not any more."
+"""The error text of a call that a gate lets in no more once its user has agreed to it."""
+PERMISSION_DENIED: Final = "PermissionDenied"
+"""The error class where that gate was a permission class."""
+WHILE_ASKED: Final = "while the user was asked whether it may run"
+"""The error text of a call that its client cancelled meanwhile."""
 
 
 class Decision(StrEnum):

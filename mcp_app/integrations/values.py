@@ -16,6 +16,7 @@ from rest_framework.exceptions import NotFound as DRFNotFound
 
 from mcp_app.catalog.encoding import register_encoder
 from mcp_app.catalog.errors import Unencodable, register_missing
+from mcp_app.integrations.refusals import problems
 from mcp_app.work.read_only import ReadOnlyViolation
 
 _NOT_FOUND: Final = "Not found."
@@ -61,12 +62,8 @@ def _validation_text(error: ValidationError) -> str:
 
 
 def _named(field: str, text: str) -> str:
-    return text if field in (NON_FIELD_ERRORS, "non_field_errors") else f"{field}: {text}"
+    return text if field in (NON_FIELD_ERRORS, "") else f"{field}: {text}"
 
 
 def _detail_text(detail: Any) -> str:
-    if isinstance(detail, dict):
-        return "; ".join(_named(field, _detail_text(item)) for field, item in detail.items())
-    if isinstance(detail, list):
-        return " ".join(_detail_text(item) for item in detail)
-    return str(detail)
+    return "; ".join(_named(path, told) for path, told in problems(detail))

@@ -20,10 +20,11 @@ _A_CENTURY: Final = 36_500
 
 
 class TokenStatus(models.TextChoices):
-    """What a token is worth at one moment; `EXPIRING` ones still work."""
+    """What a token is worth at one moment; `EXPIRING` ones still work, `NO_SECRET` can again."""
 
     ACTIVE = "active", _("Active")
     EXPIRING = "expiring", _("Expiring soon")
+    NO_SECRET = "no_secret", _("No working secret")
     EXPIRED = "expired", _("Expired")
     REVOKED = "revoked", _("Revoked")
 
@@ -42,6 +43,11 @@ def unexpired(now: datetime, path: str = "") -> models.Q:
     return found if longest is None else found & models.Q((f"{path}created_at__gt", now - longest))
 
 
+def unended(now: datetime) -> models.Q:
+    """Secrets that do not end themselves until after `now`, whatever their token is worth."""
+    return models.Q(valid_until__isnull=True) | models.Q(valid_until__gt=now)
+
+
 class TokenQuerySet(models.QuerySet["Token"]):
     """Tokens by what they are worth at a moment."""
 
@@ -50,21 +56,25 @@ class TokenQuerySet(models.QuerySet["Token"]):
         now = now or timezone.now()
         soon = now + EXPIRING_WITHIN
         unrevoked = self.filter(revoked_at__isnull=True)
+        secrets = TokenSecret.objects.filter(unended(now), token=models.OuterRef("pk"))
+        works = models.Exists(secrets.order_by())
         match status:
             case TokenStatus.REVOKED:
                 return self.filter(revoked_at__isnull=False)
             case TokenStatus.EXPIRED:
                 return unrevoked.filter(~unexpired(now))
             case TokenStatus.EXPIRING:
-                return unrevoked.filter(unexpired(now), ~unexpired(soon))
+                return unrevoked.filter(works, unexpired(now), ~unexpired(soon))
             case TokenStatus.ACTIVE:
-                return unrevoked.filter(unexpired(soon))
+                return unrevoked.filter(works, unexpired(soon))
+            case TokenStatus.NO_SECRET:
+                return unrevoked.filter(~works, unexpired(now))
         return self.none()
 
     def live(self, now: datetime | None = None) -> TokenQuerySet:
         """Only tokens that admit a call at `now`, if one of their secrets does."""
-        unended = unexpired(now or timezone.now())
-        return self.filter(unended, active("user__"), revoked_at__isnull=True)
+        alive = unexpired(now or timezone.now())
+        return self.filter(alive, active("user__"), revoked_at__isnull=True)
 
     def with_last_used(self) -> TokenQuerySet:
         """Annotate `last_used_at`, the latest use of any secret, in the same query."""
@@ -162,16 +172,27 @@ class Token(models.Model):
     @property
     def is_over(self) -> bool:
         """Whether it is revoked or expired: no call is admitted with it any more."""
-        return self.status() in (TokenStatus.REVOKED, TokenStatus.EXPIRED)
+        ends_at = self.ends_at
+        return self.revoked_at is not None or (ends_at is not None and ends_at <= timezone.now())
+
+    def working_secrets(self, now: datetime) -> list[TokenSecret]:
+        """Those of its secrets that have not ended at `now`, the newest first.
+
+        Of many tokens at once they are read by `prefetch_related("secrets")`.
+        """
+        return [one for one in self.secrets.all() if not one.has_ended(now)]
 
     def status(self, now: datetime | None = None) -> TokenStatus:
         """The token's `TokenStatus` at `now`; it expires at the very instant `ends_at`."""
         now, ends_at = now or timezone.now(), self.ends_at
         if self.revoked_at is not None:
             return TokenStatus.REVOKED
-        if ends_at is None or ends_at > now + EXPIRING_WITHIN:
-            return TokenStatus.ACTIVE
-        return TokenStatus.EXPIRING if now < ends_at else TokenStatus.EXPIRED
+        if ends_at is not None and ends_at <= now:
+            return TokenStatus.EXPIRED
+        if not self.working_secrets(now):
+            return TokenStatus.NO_SECRET
+        is_soon = ends_at is not None and ends_at <= now + EXPIRING_WITHIN
+        return TokenStatus.EXPIRING if is_soon else TokenStatus.ACTIVE
 
 
 class TokenSecretQuerySet(models.QuerySet["TokenSecret"]):
@@ -180,10 +201,9 @@ class TokenSecretQuerySet(models.QuerySet["TokenSecret"]):
     def live(self, now: datetime | None = None) -> TokenSecretQuerySet:
         """Only secrets that admit a call at `now`."""
         now = now or timezone.now()
-        unended = models.Q(valid_until__isnull=True) | models.Q(valid_until__gt=now)
         unrevoked = models.Q(token__revoked_at__isnull=True)
         owned = unrevoked & active("token__user__")
-        return self.filter(unended, unexpired(now, "token__"), owned)
+        return self.filter(unended(now), unexpired(now, "token__"), owned)
 
 
 class TokenSecret(models.Model):
@@ -209,3 +229,7 @@ class TokenSecret(models.Model):
 
     def __str__(self) -> str:
         return f"mcp_{self.lookup}_…"
+
+    def has_ended(self, now: datetime) -> bool:
+        """Whether it is over itself at `now`, whatever its token is worth."""
+        return self.valid_until is not None and self.valid_until <= now

@@ -35,10 +35,26 @@ def mcp_app_closures(context: Mapping[str, Any]) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def mcp_app_calls(context: Mapping[str, Any], of: Any) -> str:
-    """The address of the calls of a user or with a token, for those who may see them."""
+    """The address of the calls of a user, with a token or one secret, for who may see them."""
     from mcp_app.admin.links import calls_url
 
     return calls_url(context["request"], of) if of else ""
+
+
+@register.simple_tag(takes_context=True)
+def mcp_app_tokens(context: Mapping[str, Any], user: Any) -> str:
+    """The address of a user's tokens, for those who may see them."""
+    from mcp_app.admin.links import tokens_url
+
+    return tokens_url(context["request"], user) if user else ""
+
+
+@register.simple_tag(takes_context=True)
+def mcp_app_issue(context: Mapping[str, Any], user: Any) -> str:
+    """The address of the form that issues a user a token, for those who may."""
+    from mcp_app.admin.links import issue_url
+
+    return issue_url(context["request"], user) if user else ""
 
 
 @register.simple_tag(takes_context=True)
@@ -59,11 +75,11 @@ def mcp_app_page(context: Mapping[str, Any], slug: str, **query: str) -> str:
 
 
 @register.filter
-def passed(gate: bool | None) -> Any:
+def passed(gate: bool | None, by_token: bool = False) -> Any:
     """Whether a gate lets a call through, with a coloured mark."""
     from mcp_app.admin.display import passed as badge
 
-    return badge(gate)
+    return badge(gate, by_token)
 
 
 @register.filter
@@ -72,6 +88,14 @@ def codes(names: Sequence[str]) -> Any:
     from mcp_app.admin.display import codes as shown
 
     return shown(list(names))
+
+
+@register.filter
+def prefix(lookup: str) -> Any:
+    """The public part of a secret as people see it."""
+    from mcp_app.admin.display import prefix as shown
+
+    return shown(lookup) if lookup else ""
 
 
 @register.filter

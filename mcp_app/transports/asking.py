@@ -103,7 +103,7 @@ class _Waiting:
     def lose(self) -> None:
         """It reaches nobody: whoever was to be asked has left. From any thread."""
         with suppress(InvalidStateError):
-            self._future.set_exception(Unanswered(_GONE))
+            self._future.set_exception(CannotAsk(_GONE))
 
     def _hear(self, topic: str, message: Mapping[str, Any]) -> None:
         if message.get("id") == self.id:

@@ -156,6 +156,7 @@ class Relay:
         self._deliver = deliver
         self._sending: set[Future[None]] = set()
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(_note_failure)
         # Not the layer that the product shares: some keep locks that belong to one event loop.
         self._layer: Any = channel_layers.make_backend(DEFAULT_CHANNEL_LAYER)
         if hasattr(self._layer, "brpop_timeout"):
@@ -262,6 +263,14 @@ class Relay:
     def _hear_one(self, envelope: Mapping[str, Any]) -> None:
         if envelope.get("origin") != self._origin:
             self._deliver(envelope["topic"], envelope["message"])
+
+
+def _note_failure(_: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
+    """A task that the layer itself began has failed, as they do when what it reaches is away.
+
+    What is ours has said so already, once.
+    """
+    logger.debug("The channel layer says: %s", told["message"], exc_info=told.get("exception"))
 
 
 def is_shared() -> bool:

@@ -1,13 +1,14 @@
 """The ASGI door: an application for Channels' router that skips the host's middleware.
 
-It sees a client leave at once, and an idle stream costs it no thread. It only reads and writes.
+It sees a client leave, and an idle stream costs it no thread. It only reads and writes.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from functools import partial
 from io import BytesIO
-from typing import Any
+from typing import Any, Final
 
 from django.core.exceptions import BadRequest
 from django.core.handlers.asgi import ASGIRequest
@@ -25,6 +26,10 @@ from mcp_app.transports.live import LiveStream
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+_MOMENT: Final = 0.02
+"""Seconds that an answer has before its line is watched."""
 
 
 class ClientGone(Exception):
@@ -135,7 +140,10 @@ async def _hold(
 
 
 class _Line:
-    """One client's line, watched in the name of the task that answers on it."""
+    """One client's line, watched in the name of the task that answers on it.
+
+    A watch costs more than the answers that are there before it is worth one, so it begins late.
+    """
 
     def __init__(self, receive: Receive, conversation: Conversation) -> None:
         self._is_cut = False
@@ -143,7 +151,9 @@ class _Line:
         self._conversation = conversation
         self._answering = asyncio.current_task()
         self._is_last = False
-        self._watching = asyncio.create_task(self._watch())
+        self._watching: asyncio.Task[None] | None = None
+        loop = asyncio.get_running_loop()
+        self._beginning: asyncio.TimerHandle | None = loop.call_later(_MOMENT, self._begin)
 
     def last(self) -> None:
         """From here on the answer goes out whole; that its client leaves then is no matter."""
@@ -151,7 +161,11 @@ class _Line:
 
     def leave(self) -> None:
         """Watch no longer."""
-        self._watching.cancel()
+        if self._beginning is not None:
+            self._beginning.cancel()
+            self._beginning = None
+        if self._watching is not None:
+            self._watching.cancel()
 
     def was_cut(self) -> bool:
         """Whether the answer was broken off for no other reason than that nobody reads it."""
@@ -161,11 +175,21 @@ class _Line:
     async def left(self) -> None:
         """Watch no longer, and be sure that somebody else may."""
         self.leave()
-        await asyncio.wait({self._watching})
+        if self._watching is not None:
+            await asyncio.wait({self._watching})
+
+    def _begin(self) -> None:
+        self._beginning = None
+        self._watching = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
+        # A task that ended with its cancellation would keep all that this line knows.
+        with suppress(asyncio.CancelledError):
+            while (await self._receive())["type"] != "http.disconnect":
+                pass
+            self._cut()
+
+    def _cut(self) -> None:
         if self._is_last or self._answering is None or self._answering.done():
             return
         self._is_cut = True

@@ -4,17 +4,18 @@ What they may do is answered by the objects that answer at the endpoint.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.access.explanation import Gate, explain
 from mcp_app.access.switches import Switches
 from mcp_app.auth.tokens import NOTHING_TAKEN, narrowing
-from mcp_app.auth.verification import objection
+from mcp_app.auth.verification import Invalid, objection
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
@@ -22,6 +23,13 @@ from mcp_app.dispatch.context import Caller
 from mcp_app.models import TokenSecret
 
 ADDRESS = "127.0.0.1"
+_ENDED: Final = {
+    Invalid.REVOKED: _lazy("the token is revoked"),
+    Invalid.ROTATED: _lazy("this secret is over: it was replaced by a newer one, or ended alone"),
+    Invalid.EXPIRED: _lazy("the token has expired"),
+    Invalid.INACTIVE: _lazy("the user is not active"),
+}
+"""What `objection` may say, in words."""
 _META = {"REMOTE_ADDR": ADDRESS, "SERVER_NAME": "localhost", "SERVER_PORT": "80"}
 
 
@@ -84,9 +92,10 @@ def _enabled() -> Gate:
 def _admitted(caller: Caller, secret: TokenSecret | None) -> Gate:
     """Whether the credential is good, or its user would be."""
     if secret is None:
-        active = bool(caller.user.is_active)
-        told = _("no token is looked at; the user is active")
-        return Gate(_("credential"), active, told if active else _("the user is not active"))
+        if not caller.user.is_active:
+            return Gate(_("credential"), False, _("the user is not active"))
+        told = _("the user is active; a token may have ended, expired or been revoked")
+        return Gate(_("credential"), None, told, by_token=True)
     reason = objection(secret, timezone.now())
     good = f"{secret.token.name}, {secret.token.status().label}"
-    return Gate(_("credential"), reason is None, str(reason) if reason else good)
+    return Gate(_("credential"), reason is None, str(_ENDED[reason]) if reason else good)

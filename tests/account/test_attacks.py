@@ -18,7 +18,13 @@ from mcp_app.models import Token, TokenSecret
 from tests.account.pages import new, rotation, text_of, url
 from tests.admin.pages import secrets_on
 
-ACTS = ("rotate", "revoke")
+ACTS = ("rotate", "revoke", "end_secret")
+
+
+def address(act: str, token: Token, pk: int | None = None) -> str:
+    """Where something is done to a token; with `pk` to another one."""
+    lookup = [token.secrets.get().lookup] if act == "end_secret" else []
+    return url(act, token.pk if pk is None else pk, *lookup)
 
 
 def works(secret: Secret) -> bool:
@@ -33,9 +39,9 @@ def works(secret: Secret) -> bool:
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_another_users_token_is_not_there(act: str, method: str, browser: Client, ben: Any) -> None:
     token, secret = issue(user=ben, name="ben's own")
-    answer = getattr(browser, method)(url(act, token.pk), rotation(token))
+    answer = getattr(browser, method)(address(act, token), rotation(token))
     assert answer.status_code == 404
-    absent = getattr(browser, method)(url(act, token.pk + 1), rotation(token))
+    absent = getattr(browser, method)(address(act, token, token.pk + 1), rotation(token))
     assert answer.content == absent.content
     assert works(secret)
     assert TokenSecret.objects.count() == 1
@@ -47,7 +53,7 @@ def test_not_even_a_superuser_acts_on_others_tokens_here(django_user_model: Any,
     boss.force_login(django_user_model.objects.create_superuser("boss"))
     token, secret = issue(user=ben, name="ben's own")
     for act in ACTS:
-        assert boss.post(url(act, token.pk), rotation(token)).status_code == 404
+        assert boss.post(address(act, token), rotation(token)).status_code == 404
     assert works(secret)
 
 
@@ -56,11 +62,21 @@ def test_a_number_that_is_no_token_is_not_found(pk: int, browser: Client) -> Non
     assert browser.post(url("revoke", pk)).status_code == 404
 
 
-@pytest.mark.parametrize("page", ["tokens", "issue", "rotate", "revoke"])
+def test_a_secret_of_another_token_is_not_ended_by_the_address_of_ones_own(
+    browser: Client, ana: Any, ben: Any
+) -> None:
+    own, _ = issue(user=ana, name="laptop")
+    _, secret = issue(user=ben, name="ben's own")
+    for lookup in (secret.reveal()[4:16], "000000000000", "x"):
+        assert browser.post(url("end_secret", own.pk, lookup)).status_code == 404
+    assert works(secret)
+
+
+@pytest.mark.parametrize("page", ["tokens", "issue", *ACTS])
 def test_strangers_are_sent_to_the_login(page: str, ana: Any) -> None:
     token, secret = issue(user=ana, name="laptop")
-    args = [token.pk] if page in ACTS else []
-    for answer in (Client().get(url(page, *args)), Client().post(url(page, *args))):
+    there = address(page, token) if page in ACTS else url(page)
+    for answer in (Client().get(there), Client().post(there)):
         assert answer.status_code == 302
         assert answer["Location"].startswith("/account/login/?next=")
     assert works(secret)
@@ -76,7 +92,7 @@ def test_a_post_from_another_site_is_refused_even_without_djangos_middleware(
     data = new(client)
     assert client.post(url("issue"), data).status_code == 403
     for act in ACTS:
-        assert client.post(url(act, token.pk), rotation(token)).status_code == 403
+        assert client.post(address(act, token), rotation(token)).status_code == 403
     assert works(secret)
     assert TokenSecret.objects.count() == 1
 
@@ -84,9 +100,9 @@ def test_a_post_from_another_site_is_refused_even_without_djangos_middleware(
 def test_nothing_changes_by_a_get_and_other_methods_are_refused(browser: Client, ana: Any) -> None:
     token, secret = issue(user=ana, name="laptop")
     for act in ACTS:
-        browser.get(url(act, token.pk), rotation(token))
-        assert browser.delete(url(act, token.pk)).status_code == 405
-        assert browser.put(url(act, token.pk)).status_code == 405
+        browser.get(address(act, token), rotation(token))
+        assert browser.delete(address(act, token)).status_code == 405
+        assert browser.put(address(act, token)).status_code == 405
     browser.get(url("issue"), new(browser))
     assert works(secret)
     assert TokenSecret.objects.count() == 1
@@ -163,7 +179,7 @@ def test_as_many_as_are_allowed_and_no_more(browser: Client, ana: Any) -> None:
     refused = browser.post(url("issue"), new(browser))
     assert secrets_on(refused) == []
     assert "You have 2 tokens" in text_of(refused)
-    assert "as many as you may" in text_of(browser.get(url("tokens")))
+    assert "That is as many as you may have" in text_of(browser.get(url("tokens")))
     # What is over, and what an administrator issued, takes no place.
     issue(user=ana, name="of the administrator")
     own = Token.objects.filter(created_by=ana)
@@ -210,7 +226,7 @@ def test_an_inactive_user_gets_nowhere_whatever_lets_them_in(ana: Any, settings:
     assert client.get(url("tokens")).status_code == 403
     assert client.post(url("issue"), data).status_code == 403
     for act in ACTS:
-        assert client.post(url(act, token.pk), rotation(token)).status_code == 403
+        assert client.post(address(act, token), rotation(token)).status_code == 403
     assert Token.objects.count() == 1
     assert not works(secret)
 

@@ -1,5 +1,6 @@
 """A user issues, sees, rotates and revokes their own tokens, within the limits that are set."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.template import engines
 from django.test import Client
 from django.utils import timezone
 
+from mcp_app.audit.periods import to_the_minute
 from mcp_app.auth.tokens import issue
 from mcp_app.auth.verification import CredentialsInvalid, verify
 from mcp_app.conf import validate
@@ -86,6 +88,60 @@ def test_revoking_asks_first_and_ends_it(browser: Client) -> None:
     assert (refused.status_code, secrets_on(refused)) == (409, [])
 
 
+def test_the_list_says_how_many_of_how_many_there_are(browser: Client, ana: Any) -> None:
+    assert "You have 0 of 2 tokens." in text_of(browser.get(url("tokens")))
+    issue(user=ana, name="by an administrator")
+    assert "You have 0 of 2 tokens." in text_of(browser.get(url("tokens")))
+    for number, name in enumerate(("first", "second"), 1):
+        browser.post(url("issue"), new(browser, name=name))
+        page = browser.get(url("tokens"))
+        assert f"You have {number} of 2 tokens." in text_of(page)
+    assert "revoke one to issue another" in text_of(page)
+    assert url("issue") not in page.content.decode()
+
+
+def test_an_old_secret_in_its_grace_is_shown_with_its_end_and_can_be_ended_now(
+    browser: Client,
+) -> None:
+    [old] = secrets_on(browser.post(url("issue"), new(browser)))
+    token = verify(old).token
+    end = url("end_secret", token.pk, old[4:16])
+    assert end not in browser.get(url("tokens")).content.decode()
+    [secret] = secrets_on(browser.post(url("rotate", token.pk), rotation(token)))
+    ends_at = token.secrets.order_by("pk")[0].valid_until
+    assert ends_at is not None
+    told = f"mcp_{old[4:16]}_… works until {to_the_minute(ends_at)}"
+    page = browser.get(url("tokens"))
+    assert f"{told}, not used since" in text_of(page)
+    assert end in page.content.decode()
+    verify(old, now=timezone.now() + timedelta(minutes=2), address="192.0.2.7")
+    assert f"{told}, still used" in text_of(browser.get(url("tokens")))
+    asked = text_of(browser.get(end))
+    assert "192.0.2.7" in asked
+    assert "The token keeps its other secret" in asked
+    assert works(old)
+    answer = browser.post(end, follow=True)
+    assert f"The secret mcp_{old[4:16]}_… is refused from now on." in text_of(answer)
+    assert (works(old), works(secret)) == (False, True)
+    assert end not in answer.content.decode()
+    assert LogEntry.objects.latest("pk").get_change_message() == f"Ended mcp_{old[4:16]}_…."
+    browser.post(end)
+    assert LogEntry.objects.filter(change_message__contains="Ended").count() == 1
+
+
+def test_to_end_the_last_secret_warns_and_the_list_then_says_what_to_do(browser: Client) -> None:
+    [secret] = secrets_on(browser.post(url("issue"), new(browser)))
+    token = verify(secret).token
+    end = url("end_secret", token.pk, secret[4:16])
+    assert "the last secret of this token that works" in text_of(browser.get(end))
+    answer = text_of(browser.post(end, follow=True))
+    assert "No working secret: rotate it to get a new one" in answer
+    assert not works(secret)
+    [new_one] = secrets_on(browser.post(url("rotate", token.pk), rotation(token)))
+    assert works(new_one)
+    assert "No working secret" not in text_of(browser.get(url("tokens")))
+
+
 def test_what_a_user_does_is_in_the_admins_history(browser: Client, ana: Any) -> None:
     browser.post(url("issue"), new(browser))
     token = Token.objects.get()
@@ -112,6 +168,16 @@ def test_only_tools_that_the_user_may_call_are_offered(browser: Client, ana: Any
     data = new(browser, tools_limit="only", tools_names=["list_rooms"])
     assert secrets_on(browser.post(url("issue"), data))
     assert Token.objects.get().tools == ["list_rooms"]
+
+
+def test_the_form_speaks_to_the_one_who_fills_it_in(browser: Client, ana: Any) -> None:
+    ana.user_permissions.set(Permission.objects.filter(codename__in=["change_room"]))
+    page = browser.get(url("issue"))
+    told = text_of(page)
+    assert "Any tool that you may call" in told
+    assert "its user" not in told
+    assert "announce (writes, needs rooms:write): Send" in told
+    assert re.search(r'<script src="[^"]*mcp_app/tools\.js" defer>', page.content.decode())
 
 
 def test_without_allowed_scopes_none_is_asked_for(browser: Client, settings: Any) -> None:
@@ -194,7 +260,7 @@ def test_what_an_administrator_issued_is_listed_and_can_be_revoked(
 ) -> None:
     token, secret = issue(user=ana, name="wide", scopes=["rooms:burn"])
     page = browser.get(url("tokens"))
-    assert "Issued by an administrator" in text_of(page)
+    assert "an administrator can rotate it" in text_of(page)
     assert url("rotate", token.pk) not in page.content.decode()
     browser.post(url("revoke", token.pk))
     assert not works(secret.reveal())

@@ -90,6 +90,10 @@ def test_the_choices_are_the_dispatchers_words() -> None:
         ({"token": "old phone"}, {"gone"}),
         ({"token": "mcp_abcdefABCDEF"}, {"gone"}),
         ({"token": "mcp_abcdefABCDEF_…"}, {"gone"}),
+        ({"secret": "mcp_abcdefABCDEF"}, {"gone"}),
+        ({"secret": "mcp_abcdefABCDEF_…"}, {"gone"}),
+        ({"secret": "abcdefABCDEF"}, {"gone"}),
+        ({"secret": "old phone"}, set()),
         ({"q": "a" * 32}, {"ana"}),
         ({"q": "get_room"}, {"gone"}),
         ({"q": "ben"}, {"gone"}),
@@ -115,6 +119,18 @@ def test_each_filter_and_search_finds_its_calls(
     query: dict[str, str], expected: set[str], boss_client: Client, events: dict[str, CallEvent]
 ) -> None:
     assert found(boss_client, events, **query) == expected
+
+
+def test_a_secret_has_the_calls_made_with_it_and_none_of_its_tokens_others(
+    boss_client: Client, events: dict[str, CallEvent], issued: Issued
+) -> None:
+    token, secret = issued
+    events["later"] = CallEvent.objects.create(
+        outcome="ok", token=token, token_name="laptop", token_lookup="000000000000"
+    )
+    lookup = secret.reveal()[4:16]
+    assert found(boss_client, events, secret=f"mcp_{lookup}") == {"ana"}
+    assert found(boss_client, events, token=f"mcp_{lookup}") == {"ana", "later"}
 
 
 def test_the_date_filter_narrows(boss_client: Client, events: dict[str, CallEvent]) -> None:

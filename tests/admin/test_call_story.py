@@ -72,23 +72,23 @@ def test_it_tells_who_what_which_gate_and_what_came_of_it(
 ) -> None:
     told = read(boss_client, denied)
     in_order = [
-        "Denied The caller may not do this.",
+        "Denied The user may do this, but not with this token.",
         "Who called User ana",
         f"Token laptop mcp_{denied.token_lookup}_…",
         "From where Client Claude Code 2.1",
         "Address 203.0.113.7",
-        "Carried by asgi, protocol 2026-07-28",
+        "Transport asgi, protocol 2026-07-28",
         "What was asked for Method tools/call request 7",
         "close_room",
         '"room": "[redacted]"',
         "Which gate decided Decision Denied Gate Scopes of the token",
         "the token lacks a scope that is needed",
         "Error InsufficientScope",
-        "It said token lacks the scopes rooms:write",
+        "Error text token lacks the scopes rooms:write",
         "Duration 3.2 ms",
         "Result size not recorded",
         f"Correlation id {'a' * 32}",
-        "Sealed not yet",
+        "Sealed not yet: a change of this row would not be found",
     ]
     places = [told.find(part) for part in in_order]
     assert -1 not in places, in_order[places.index(-1)]
@@ -130,6 +130,64 @@ def test_a_call_whose_user_is_asked_says_that_it_waits(boss_client: Client) -> N
     assert "The user is asked whether it may run, and no answer is recorded" in told
     assert "Nothing has run." in told
     assert "Confirmation A person is asked to agree before it runs." in told
+
+
+def test_it_says_who_stopped_a_call(boss_client: Client, db: None) -> None:
+    stopped = CallEvent.objects.create(
+        outcome="cancelled", decision="allow", error_class="Cancelled", error_text="stopped by boss"
+    )
+    assert "An administrator stopped it: boss." in read(boss_client, stopped)
+    left = CallEvent.objects.create(outcome="cancelled", decision="allow")
+    assert "It was cancelled before it ended." in read(boss_client, left)
+
+
+@pytest.fixture
+def refused(issued: Any, ana: Any) -> CallEvent:
+    """A call with a secret that had ended."""
+    token, secret = issued
+    return CallEvent.objects.create(
+        user=ana,
+        username="ana",
+        token=token,
+        token_name="laptop",
+        token_lookup=secret.reveal()[4:16],
+        method="tools/call",
+        outcome="unauthenticated",
+        error_class="Unauthenticated",
+        error_text="rotated",
+    )
+
+
+def test_a_secret_that_is_over_is_told_by_its_token(
+    boss_client: Client, refused: CallEvent
+) -> None:
+    told = read(boss_client, refused)
+    assert "Nobody knows" not in told
+    assert "Its secret is over: it was replaced by a newer one, or ended alone." in told
+    assert "User ana whose token it is: the request was not let in" in told
+    assert f"Token laptop mcp_{refused.token_lookup}_…" in told
+    refused.delete()
+    forged = CallEvent.objects.create(
+        token_lookup="AbCdEfGhIjKl", outcome="unauthenticated", error_text="mismatch"
+    )
+    told = read(boss_client, forged)
+    assert "Its secret is not genuine. Nobody knows who that was." in told
+    assert "User nobody: the request was not authenticated" in told
+    assert "Token none that is known: mcp_AbCdEfGhIjKl_… is what the request said" in told
+
+
+def test_the_gate_leads_to_what_the_gates_say_now(
+    boss_client: Client, denied: CallEvent, staff_client: Callable[..., Client]
+) -> None:
+    def gate(client: Client) -> str:
+        text = client.get(url("change", denied.pk)).content.decode()
+        return text.partition("Which gate decided")[2].partition("</section>")[0]
+
+    link = reverse("admin:mcp_app_catalogue_explain")
+    assert f'href="{link}?of=default%3Atool%3Aclose_room&amp;user=ana&amp;token=' in gate(
+        boss_client
+    )
+    assert link not in gate(staff_client("view_callevent"))
 
 
 def test_the_header_still_greets_whoever_reads(boss_client: Client, denied: CallEvent) -> None:

@@ -51,7 +51,19 @@ def test_the_page_and_the_command_say_the_same(boss_client: Client, issued: Any)
         call_command("mcp_explain", "explained_close", *words_of, "--json", stdout=out)
         printed = [Gate(**row) for row in json.loads(out.getvalue())]
         assert gates(boss_client, token=token) == printed
-        assert all(gate.passed for gate in printed)
+        assert all(gate.passed or gate.by_token for gate in printed)
+        assert any(gate.by_token for gate in printed) is (token == "")
+
+
+def test_without_a_token_the_page_does_not_promise_what_a_token_decides(
+    boss_client: Client, issued: Any
+) -> None:
+    text = words(boss_client.get(EXPLAIN, asked()).content.decode())
+    assert "scopes depends on the token the token needs rooms:write" in text
+    assert "3 depend on the token" in text
+    lookup = issued[0].secrets.get().lookup
+    text = words(boss_client.get(EXPLAIN, asked(token=lookup)).content.decode())
+    assert "depends on the token" not in text
 
 
 def test_it_names_the_first_gate_that_is_shut(boss_client: Client, ana: Any) -> None:
@@ -66,6 +78,22 @@ def test_it_names_the_first_gate_that_is_shut(boss_client: Client, ana: Any) -> 
     assert "revoked" in text
     with pytest.raises(CommandError):
         call_command("mcp_explain", "explained_close", "--token", lookup, stdout=StringIO())
+
+
+def test_a_resource_is_outside_a_token_for_named_tools(boss_client: Client, ana: Any) -> None:
+    @default_server.resource("explained://all")
+    def explained_all() -> str:
+        """All."""
+        return ""
+
+    token, _ = issue(user=ana, name="narrow", tools=sorted(default_server.tools)[:5])
+    lookup = token.secrets.get().lookup
+    try:
+        found = gates(boss_client, of="default:resource:explained://all", token=lookup)
+    finally:
+        default_server.remove_resource("explained://all")
+    limits = next(gate for gate in found if gate.name == "limits of the token")
+    assert (limits.passed, limits.why) == (False, "the token is limited to tools, and this is none")
 
 
 def test_tokens_to_choose_from_are_the_user_s(boss_client: Client, issued: Any, boss: Any) -> None:

@@ -20,6 +20,7 @@ from mcp_app.admin import CallEventAdmin
 from mcp_app.admin.charts import ceiling, stacked
 from mcp_app.admin.display import percentage, tone
 from mcp_app.audit.outcomes import GROUP_OF
+from mcp_app.auth.tokens import issue
 from mcp_app.models import CallEvent, CallOutcome, Token
 from tests.admin.pages import url as page_url
 
@@ -126,8 +127,8 @@ def test_tokens_near_their_end_are_for_those_who_may_see_tokens(
 ) -> None:
     soon = timezone.now() + timedelta(days=3)
     Token.objects.filter(pk=issued[0].pk).update(expires_at=soon)
-    Token.objects.create(user=ana, name="sooner", expires_at=soon - timedelta(days=1))
-    Token.objects.create(user=ana, name="later", expires_at=soon + timedelta(days=30))
+    issue(user=ana, name="sooner", expires_at=soon - timedelta(days=1))
+    issue(user=ana, name="later", expires_at=soon + timedelta(days=30))
     text = words(page(boss_client).partition("Tokens near their end")[2])
     assert re.search(r"sooner ana \S+ \S+ laptop ana", text)
     assert "later" not in text
@@ -148,8 +149,7 @@ def test_it_takes_the_permission_to_see_calls(staff_client: Callable[..., Client
 def test_what_callers_sent_shows_as_text(boss_client: Client, ana: Any) -> None:
     ana.username = HOSTILE[:150]
     ana.save()
-    token = Token.objects.create(user=ana, name=HOSTILE, expires_at=timezone.now())
-    Token.objects.update(expires_at=timezone.now() + timedelta(days=1))
+    token, _ = issue(user=ana, name=HOSTILE, expires_at=timezone.now() + timedelta(days=1))
     CallEvent.objects.create(
         outcome="denied",
         tool=HOSTILE,

@@ -1,6 +1,7 @@
 """The list and the page of tokens: status, last use, search, and what cannot be changed there."""
 
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from django.contrib.admin import AdminSite
 from django.test import Client, override_settings
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from mcp_app.admin import CallEventAdmin, TokenAdmin
+from mcp_app.audit.periods import to_the_minute
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.tokens import issue, revoke, rotate
+from mcp_app.auth.tokens import end_secret, issue, revoke, rotate
 from mcp_app.auth.verification import verify
 from mcp_app.models import CallEvent, Token
 from tests.admin.pages import url
@@ -29,8 +32,15 @@ def names(response: Any) -> set[str]:
     return {token.name for token in response.context["cl"].result_list}
 
 
+def row_of(response: Any, name: str) -> str:
+    """A token's row of the list, as a person reads it."""
+    rows = response.content.decode().split("<tbody>")[1].split("</tr>")
+    [row] = [text for row in rows if name in (text := unescape(strip_tags(row)))]
+    return " ".join(row.split())
+
+
 @pytest.fixture
-def four(ana: Any) -> dict[str, Token]:
+def each(ana: Any) -> dict[str, Token]:
     """A token of each status."""
     soon = timezone.now() + timedelta(days=3)
     tokens = {
@@ -38,16 +48,58 @@ def four(ana: Any) -> dict[str, Token]:
         "expiring": issue(user=ana, name="expiring", expires_at=soon)[0],
         "expired": issue(user=ana, name="expired")[0],
         "revoked": issue(user=ana, name="revoked")[0],
+        "no_secret": issue(user=ana, name="no_secret")[0],
     }
     Token.objects.filter(name="expired").update(expires_at=timezone.now())
     revoke(tokens["revoked"])
+    end_secret(tokens["no_secret"], tokens["no_secret"].secrets.get().lookup)
     return tokens
 
 
-def test_the_list_filters_by_status(boss_client: Client, four: dict[str, Token]) -> None:
-    for status in four:
+def test_the_list_filters_by_status(boss_client: Client, each: dict[str, Token]) -> None:
+    for status in each:
         assert names(boss_client.get(url("changelist"), {"status": status})) == {status}
-    assert names(boss_client.get(url("changelist"))) == set(four)
+    assert names(boss_client.get(url("changelist"))) == set(each)
+
+
+def test_a_token_none_of_whose_secrets_works_says_so(
+    boss_client: Client, each: dict[str, Token]
+) -> None:
+    page = boss_client.get(url("changelist"))
+    assert "No working secret" in row_of(page, "no_secret")
+    for name in set(each) - {"no_secret"}:
+        assert "No working secret" not in row_of(page, name)
+    change = boss_client.get(url("change", each["no_secret"].pk)).content.decode()
+    assert "No working secret" in change
+
+
+def test_the_list_says_until_when_an_old_secret_works_and_whether_it_is_used(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, old = issued
+    new = rotate(token, grace=timedelta(hours=1))
+    ends_at = token.secrets.order_by("pk")[0].valid_until
+    assert ends_at is not None
+    ends = to_the_minute(ends_at)
+    verify(new.reveal())
+    assert f"old secret until {ends}, not used since" in row_of(
+        boss_client.get(url("changelist")), "laptop"
+    )
+    verify(old.reveal())
+    assert f"old secret until {ends}, still used" in row_of(
+        boss_client.get(url("changelist")), "laptop"
+    )
+    end_secret(token, old.reveal()[4:16])
+    assert "old secret" not in row_of(boss_client.get(url("changelist")), "laptop")
+
+
+def test_an_old_secret_of_a_token_that_is_over_is_not_told_of(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, _ = issued
+    rotate(token, grace=timedelta(hours=1))
+    revoke(token)
+    assert "old secret" not in row_of(boss_client.get(url("changelist")), "laptop")
 
 
 def test_the_list_asks_no_more_for_more_tokens(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
@@ -98,7 +99,7 @@ def test_a_token_tells_whether_an_old_secret_is_still_tried(
     rotate(token, grace=timedelta(0))
     [new, was, after] = rows_of(boss_client.get(url("change", token.pk)), "Its secrets")
     assert "never" in new
-    assert "cli 1 127.0.0.1" in was
+    assert "cli 1 from 127.0.0.1" in was
     assert after == "Nobody has tried it since."
     use(old, "forgotten <script>")
     page = boss_client.get(url("change", token.pk))
@@ -109,6 +110,41 @@ def test_a_token_tells_whether_an_old_secret_is_still_tried(
     )
 
 
+def test_each_secret_leads_to_its_calls_for_those_who_may_see_calls(
+    boss_client: Client, staff_client: Callable[..., Client], issued: Issued, in_turn: None
+) -> None:
+    token, old = issued
+    use(old, "before")
+    new = rotate(token, grace=timedelta(hours=1))
+    use(new, "after")
+    log = reverse("admin:mcp_app_callevent_changelist")
+    page = boss_client.get(url("change", token.pk)).content.decode()
+    for secret, client in ((old, "before"), (new, "after")):
+        address = f"{log}?secret=mcp_{secret.reveal()[4:16]}"
+        assert f'href="{address}"' in page
+        [call] = boss_client.get(address).context["cl"].result_list
+        assert call.client_name == client
+    assert (
+        f"{log}?secret"
+        not in staff_client("view_token").get(url("change", token.pk)).content.decode()
+    )
+
+
+def test_a_row_of_the_secrets_says_what_each_cell_holds(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, _ = issued
+    rotate(token, grace=timedelta(0))
+    page = boss_client.get(url("change", token.pk)).content.decode()
+    table = page.split(">Its secrets</h2>")[1].split("</table>")[0]
+    assert "mcp-cards" in page.split(">Its secrets</h2>")[1].split("<table>")[0]
+    headings = re.findall(r'<th scope="col">([^<]+)</th>', table)
+    for row in re.findall(
+        r"<tr(?! class=\"mcp-after)[^>]*>(.*?)</tr>", table.split("<tbody>")[1], re.S
+    ):
+        assert re.findall(r'data-label="([^"]+)"', row) == headings
+
+
 def test_a_leaked_secret_is_ended_and_the_agent_with_the_new_one_goes_on(
     boss_client: Client, issued: Issued
 ) -> None:
@@ -117,19 +153,39 @@ def test_a_leaked_secret_is_ended_and_the_agent_with_the_new_one_goes_on(
     lookup = leaked.reveal()[4:16]
     address = url("end_secret", token.pk, lookup)
     assert address in boss_client.get(url("change", token.pk)).content.decode()
-    assert boss_client.get(address).status_code == 200
+    asked = boss_client.get(address)
+    assert "The token keeps its other secret" in text_of(asked)
+    assert "last" not in text_of(asked)
     assert works(leaked)
     answer = boss_client.post(address, follow=True)
+    assert f"The secret mcp_{lookup}_… is refused from now on." in text_of(answer)
     assert answer.redirect_chain == [(url("change", token.pk), 302)]
     assert (works(leaked), works(new)) == (False, True)
     assert address not in answer.content.decode()
     assert f"Ended mcp_{lookup}_…." in rows_of(answer, "What was done to it")[0]
     # A second time it says so, and does nothing.
     ended = TokenSecret.objects.get(lookup=lookup).valid_until
-    assert "It has ended already" in text_of(boss_client.get(address))
+    assert "This secret has ended already" in text_of(boss_client.get(address))
     boss_client.post(address)
     assert TokenSecret.objects.get(lookup=lookup).valid_until == ended
     assert len(rows_of(boss_client.get(url("change", token.pk)), "What was done to it")) == 1
+
+
+def test_to_end_the_last_secret_that_works_warns_of_what_will_then_happen(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, first = issued
+    second = rotate(token, grace=timedelta(0))
+    address = url("end_secret", token.pk, second.reveal()[4:16])
+    asked = text_of(boss_client.get(address))
+    assert "the last secret of this token that works" in asked
+    assert "no client gets in with the token" in asked
+    assert "until it is rotated" in asked
+    assert "keeps its other secret" not in asked
+    told = text_of(boss_client.post(address, follow=True))
+    assert "None of its secrets works any more" in told
+    ended = text_of(boss_client.get(url("end_secret", token.pk, first.reveal()[4:16])))
+    assert "the last secret" not in ended
 
 
 def test_a_token_without_a_secret_that_works_says_what_to_do(
@@ -220,7 +276,7 @@ def test_an_owner_who_is_not_active_is_a_banner(
     ana.is_active = False
     ana.save()
     page = text_of(boss_client.get(url("change", issued[0].pk)))
-    assert "Its user is not active" in page
+    assert "The user of this token is not active" in page
 
 
 def test_bulk_questions_say_when_each_was_last_used(

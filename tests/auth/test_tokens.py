@@ -29,6 +29,7 @@ from mcp_app.models import Token, TokenSecret, TokenStatus
 Issued = tuple[Token, Secret]
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
 
 
 def refusal(secret: Secret, at: datetime) -> Invalid | None:
@@ -299,6 +300,25 @@ def test_status_follows_the_clock(ana: Any, now: datetime) -> None:
     revoke(token, now=now)
     assert token.status(now) is TokenStatus.REVOKED
     assert Token.objects.with_status("revoked", now).get() == token
+
+
+def test_a_token_is_worth_nothing_once_its_last_secret_has_ended(ana: Any, now: datetime) -> None:
+    token, secret = issue(user=ana, name="month", expires_at=now + timedelta(days=30), now=now)
+    rotate(token, grace=HOUR, now=now)
+    end_secret(token, token.secrets.order_by("-id")[0].lookup, now=now)
+    moments = {
+        now: TokenStatus.ACTIVE,
+        now + HOUR - SECOND: TokenStatus.ACTIVE,
+        now + HOUR: TokenStatus.NO_SECRET,
+        now + timedelta(days=23): TokenStatus.NO_SECRET,
+        now + timedelta(days=30): TokenStatus.EXPIRED,
+    }
+    for at, status in moments.items():
+        assert token.status(at) is status
+        assert [s for s in TokenStatus if token in Token.objects.with_status(s, at)] == [status]
+        assert (refusal(secret, at) is None) is (status is TokenStatus.ACTIVE)
+    rotate(token, grace=timedelta(0), now=now + HOUR)
+    assert token.status(now + HOUR) is TokenStatus.ACTIVE
 
 
 def test_each_act_is_announced_after_the_commit_without_a_secret(

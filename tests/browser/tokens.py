@@ -8,25 +8,38 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.tokens import issue, revoke, rotate
+from mcp_app.auth.tokens import end_secret, issue, revoke, rotate
 from mcp_app.auth.verification import verify
-from mcp_app.models import CallEvent, Token
+from mcp_app.models import CallEvent, Token, TokenSecret
 
 HOSTILE = "<script>alert(1)</script>"
 
 
 def make() -> None:
-    """Make them, and print the keys of one in use, one revoked, one expired, one of the admin."""
+    """Make them, and print the keys of one in use, of one each that is over, and more."""
     users = get_user_model().objects
     sam = users.get(username="sam")
+    admin = users.get(username="admin")
+    ended = _without_secret(admin)
     keys = {
         "used": _used(sam).pk,
+        "ended": ended.pk,
         "revoked": _revoked(sam).pk,
         "expired": _expired(users.create_user(f"dora {HOSTILE}")).pk,
-        "own": _own(users.get(username="admin")).pk,
+        "own": _own(admin).pk,
     }
-    leaked = Token.objects.get(pk=keys["used"]).secrets.order_by("-id")[1]
-    print(json.dumps(keys | {"leaked": leaked.lookup}))
+    keys["client"] = Token.objects.get(name="The example's client").pk
+    lookups = {
+        "leaked": _secret(keys["used"], 1),
+        "last": _secret(keys["client"], 0),
+        "old": _secret(keys["own"], 1),
+    }
+    print(json.dumps(keys | lookups))
+
+
+def _secret(token: int, age: int) -> str:
+    """The lookup of one of a token's secrets, the newest being 0."""
+    return TokenSecret.objects.filter(token=token).order_by("-id")[age].lookup
 
 
 def _used(user: Any) -> Token:
@@ -77,6 +90,18 @@ def _expired(user: Any) -> Token:
     return issue(user=user, name=f"export {HOSTILE}", expires_at=ends, now=then, **limits)[0]
 
 
+def _without_secret(user: Any) -> Token:
+    ends = timezone.now() + timedelta(days=40)
+    token, secret = issue(user=user, name="Nightly report", expires_at=ends, created_by=user)
+    end_secret(token, secret.reveal()[4:16])
+    return token
+
+
 def _own(user: Any) -> Token:
-    ends = timezone.now() + timedelta(days=9)
-    return issue(user=user, name="My agent", expires_at=ends, created_by=user)[0]
+    """With an old secret in its grace, which is still used."""
+    now = timezone.now()
+    ends = now + timedelta(days=9)
+    token, first = issue(user=user, name="My agent", expires_at=ends, created_by=user)
+    rotate(token, grace=timedelta(days=3), now=now)
+    verify(first.reveal(), address="203.0.113.7")
+    return token

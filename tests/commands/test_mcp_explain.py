@@ -1,22 +1,29 @@
 """`manage.py mcp_explain`: each gate that a call meets, with pass or fail and why."""
 
 import json
+from collections.abc import Iterator
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group, Permission
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.management import CommandError, call_command
-from django.utils import translation
+from django.utils import timezone, translation
+from rest_framework.permissions import BasePermission, DjangoModelPermissions, IsAdminUser
 from rest_framework.throttling import BaseThrottle, UserRateThrottle
 
 from mcp_app.access.switches import switch_for, turn
 from mcp_app.access.throttling import SlidingWindowThrottle, ToolThrottle, UserThrottle
 from mcp_app.access.view import DeclaredView
-from mcp_app.auth.tokens import issue, revoke
+from mcp_app.auth.tokens import end_secret, issue, revoke, rotate
 from mcp_app.catalog.registry import default_server
 from mcp_app.hooks import deny
+from mcp_app.models import Token
 from mcp_app.transports.subjects import access_of, caller_of
+from project.quiz.models import Room
 
 
 def gates(*words: str) -> dict[str, tuple[Any, str]]:
@@ -35,17 +42,35 @@ def prefix(token: Any) -> str:
 
 
 def test_who_may_call_passes_each_gate(ana: Any) -> None:
-    told = gates("shell_add", "--user", "ana")
+    token, _ = issue(user=ana, name="laptop")
+    told = gates("shell_add", "--token", prefix(token))
     assert told == {
         "endpoint": (True, "it is served"),
-        "credential": (True, "no token is looked at; the user is active"),
+        "credential": (True, "laptop, Active"),
         "maintenance": (True, "not closed"),
-        "permission IsAuthenticated": (True, "asked as GET"),
+        "permission IsAuthenticated": (True, "asked as an HTTP GET"),
         "switches": (True, "none is set"),
         "limits of the token": (True, "the token has none"),
         "scopes": (True, "needs none"),
     }
     assert list(told)[:4] == ["endpoint", "credential", "maintenance", "permission IsAuthenticated"]
+
+
+def test_without_a_token_what_a_token_decides_is_left_open(ana: Any) -> None:
+    out = StringIO()
+    call_command("mcp_explain", "shell_write", "--user", "ana", "--json", stdout=out)
+    by_token = {row["name"]: row["why"] for row in json.loads(out.getvalue()) if row["by_token"]}
+    assert by_token == {
+        "credential": "the user is active; a token may have ended, expired or been revoked",
+        "limits of the token": "a token may be limited to reading, or to named tools",
+        "scopes": "the token needs rooms:write",
+    }
+    told = gates("shell_add", "--user", "ana")
+    assert told["limits of the token"] == (None, "a token may be limited to named tools")
+    assert told["scopes"] == (True, "needs none")
+    out = StringIO()
+    call_command("mcp_explain", "shell_write", "--user", "ana", stdout=out)
+    assert "depends on the token  scopes " in out.getvalue()
 
 
 def test_each_gate_that_is_shut_says_why(ana: Any) -> None:
@@ -54,13 +79,20 @@ def test_each_gate_that_is_shut_says_why(ana: Any) -> None:
     token, _ = issue(user=ana, name="narrow", tools=["shell_add"], read_only=True)
     told = gates("shell_write", "--token", prefix(token))
     assert told["credential"] == (True, "narrow, Active")
-    assert told["limits of the token"] == (False, "the token is limited to reading, shell_add")
+    both = "the token may only read, and this is not read-only; the token may call shell_add alone"
+    assert told["limits of the token"] == (False, both)
     assert told["scopes"] == (False, "the token lacks rooms:write")
+    reads, _ = issue(user=ana, name="reads", tools=["shell_add", "shell_write"], read_only=True)
+    told = gates("shell_write", "--token", prefix(reads))
+    only = "the token may only read, and this is not read-only"
+    assert told["limits of the token"] == (False, only)
+    within = "the token is limited to reading, shell_add, shell_write"
+    assert gates("shell_add", "--token", prefix(reads))["limits of the token"] == (True, within)
     nothing, _ = issue(user=ana, name="nothing", tools=[])
     told = gates("shell_add", "--token", prefix(nothing))
-    assert told["limits of the token"] == (False, "the token is limited to no tool")
+    assert told["limits of the token"] == (False, "the token may call no tool at all")
     refused = gates("shell_secret", "--user", "ana")
-    assert refused["permission (IsAuthenticated & ~IsAdminUser)"] == (False, "asked as GET")
+    assert refused["permission (IsAuthenticated & ~IsAdminUser)"] == (False, "asked as an HTTP GET")
 
 
 def test_a_token_is_of_the_user_who_is_named(ana: Any, django_user_model: Any) -> None:
@@ -103,7 +135,92 @@ def test_a_dead_credential_is_a_gate_of_its_own(ana: Any) -> None:
     token, secret = issue(user=ana, name="gone")
     revoke(token)
     told = gates("shell_add", "--token", secret.reveal())
-    assert told["credential"] == (False, "revoked")
+    assert told["credential"] == (False, "the token is revoked")
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        (lambda token: rotate(token, grace=timedelta(0)), "this secret is over: it was replaced"),
+        (lambda token: end_secret(token, prefix(token)), "this secret is over: it was replaced"),
+        (
+            lambda token: Token.objects.filter(pk=token.pk).update(expires_at=timezone.now()),
+            "the token has expired",
+        ),
+        (lambda token: get_user_model().objects.update(is_active=False), "the user is not active"),
+    ],
+    ids=["rotated", "ended", "expired", "inactive"],
+)
+def test_what_ended_a_credential_is_said(ana: Any, end: Any, why: str) -> None:
+    token, secret = issue(user=ana, name="laptop")
+    end(token)
+    passed, told = gates("shell_add", "--token", secret.reveal()[4:16])["credential"]
+    assert (passed, told.startswith(why)) == (False, True), told
+
+
+# --- Django's permissions ------------------------------------------------------------------------
+
+
+class MayClose(BasePermission):
+    """Asks for two permissions, in its own way."""
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        return bool(request.user.has_perms(["quiz.change_room", "quiz.delete_room"]))
+
+
+class Misspelt(BasePermission):
+    """Asks for one that there is not."""
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        return bool(request.user.has_perm("quiz.closes_room"))
+
+
+@pytest.fixture
+def room_tool() -> Iterator[Any]:
+    """Declare a tool about rooms, under these permission classes."""
+
+    def declare(*classes: Any) -> str:
+        @default_server.tool(
+            name="shell_room", permission_classes=list(classes), queryset=Room.objects.all()
+        )
+        def room() -> None:
+            """Add a room."""
+
+        return "shell_room"
+
+    yield declare
+    default_server.remove("shell_room")
+
+
+def granted(holder: Any, *codenames: str) -> None:
+    found = Permission.objects.filter(content_type__app_label="quiz", codename__in=codenames)
+    rights = holder.permissions if isinstance(holder, Group) else holder.user_permissions
+    rights.add(*found)
+
+
+def test_a_permission_of_django_that_is_missing_is_named(ana: Any, room_tool: Any) -> None:
+    for name in ("hosts", "editors"):
+        granted(Group.objects.create(name=name), "add_room")
+    tool = room_tool(DjangoModelPermissions)
+    assert gates(tool, "--user", "ana")["permission DjangoModelPermissions"] == (
+        False,
+        "asked as an HTTP POST; the user lacks quiz.add_room, which the groups editors, hosts have",
+    )
+    ana.groups.add(Group.objects.get(name="hosts"))
+    told = gates(tool, "--user", "ana")["permission DjangoModelPermissions"]
+    assert told == (True, "asked as an HTTP POST")
+
+
+def test_permissions_are_named_whatever_class_asks_for_them(ana: Any, room_tool: Any) -> None:
+    granted(ana, "change_room")
+    tool = room_tool(MayClose, Misspelt, IsAdminUser | MayClose)
+    told = gates(tool, "--user", "ana")
+    lacks = "the user lacks quiz.delete_room, which no group has"
+    assert told["permission MayClose"] == (False, f"asked as an HTTP POST; {lacks}")
+    assert told["permission (IsAdminUser | MayClose)"] == (False, f"asked as an HTTP POST; {lacks}")
+    odd = "the user lacks quiz.closes_room, and there is no permission of that name"
+    assert told["permission Misspelt"] == (False, f"asked as an HTTP POST; {odd}")
+    assert "has_perm" not in vars(ana)
 
 
 def test_what_only_a_call_can_tell_is_said_to_be_so(ana: Any, settings: Any) -> None:

@@ -1,5 +1,6 @@
 """`manage.py mcp_switch`, and what `mcp_explain` and `mcp_tools` make of it."""
 
+import re
 from io import StringIO
 from typing import Any
 
@@ -22,11 +23,12 @@ def test_off_shows_in_the_list_and_in_explain_and_on_lifts(ana: Any) -> None:
     out = StringIO()
     with pytest.raises(CommandError):
         call_command("mcp_explain", "shell_add", "--user", "ana", stdout=out)
-    assert "FAIL         switches" in out.getvalue()
+    assert re.search(r"^FAIL +switches ", out.getvalue(), re.MULTILINE)
     assert "It adds wrongly." in out.getvalue()
     run("on", "shell_add", "--by", "ana")
     assert run("list") == ""
-    assert "shell_add" in run("list", "--all")
+    assert ", lifted by ana: It adds wrongly." in run("list", "--all")
+    assert Switch.objects.get().lifted_by == ana
     assert LogEntry.objects.filter(user=ana).count() == 2
     call_command("mcp_explain", "shell_add", "--user", "ana", stdout=StringIO())
 

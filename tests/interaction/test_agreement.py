@@ -2,20 +2,24 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, Field, SecretStr
 from rest_framework.permissions import AllowAny, IsAdminUser
 
 from mcp_app import Context, MCPServer, ToolResult
 from mcp_app.access.switches import switch_for, turn
+from mcp_app.audit.gates import deciding_gate
+from mcp_app.auth.tokens import rotate
 from mcp_app.catalog.inputs import CONFIRMATION
 from mcp_app.hooks import confirm, deny
-from mcp_app.models import CallEvent, Token
+from mcp_app.models import CallEvent, Token, TokenSecret
 from mcp_app.testing import MCPClient
 from tests.interaction import wire
 from tests.interaction.conftest import MODERN, Counted, MakeClient, MakeToken, ready
@@ -212,6 +216,7 @@ def test_a_question_that_always_changes_is_refused_in_the_end(
     assert counted.runs == 0
     event = CallEvent.objects.latest("pk")
     assert (event.outcome, event.decision) == ("denied", "confirm")
+    assert "The question changed each time" in str(deciding_gate(event).ending)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -253,6 +258,17 @@ CHANGES: dict[str, Callable[[Any, str], Any]] = {
 }
 
 
+WITHDRAWN_BY = {
+    "permission": "Permission classes",
+    "scope": "Scopes of the token",
+    "limits": "Limits of the token",
+    "list": "Hook of LIST_TOOLS",
+    "tool": "Name",
+    "switch": "Switch",
+}
+"""The gate that the log names."""
+
+
 @pytest.fixture
 def guarded(
     staff: Any, make_token: MakeToken, lanes: None, serve: Any, counted: Counted
@@ -285,6 +301,26 @@ def test_an_agreement_comes_too_late_for_who_may_not_call_any_more(
     assert (event.outcome, event.decision) == ("denied", "deny")
     assert event.error_class.endswith("<lambda>") is (change == "list")
     assert (event.error_class == "SwitchedOff") is (change == "switch")
+    gate = deciding_gate(event)
+    assert gate.name == WITHDRAWN_BY[change]
+    assert "when the user was asked" in str(gate.ending)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_agreement_comes_too_late_for_a_secret_that_has_ended(
+    guarded: MCPClient, counted: Counted
+) -> None:
+    new = rotate(Token.objects.get(), grace=timedelta(hours=1)).reveal()
+
+    def rotated() -> None:
+        guarded.token = new
+        # By itself: no signal tells the call's stream.
+        TokenSecret.objects.filter(valid_until__isnull=False).update(valid_until=timezone.now())
+
+    conversation(guarded, counted.name, YES, meanwhile=rotated)
+    assert counted.runs == 0
+    gate = deciding_gate(CallEvent.objects.get(tool=counted.name))
+    assert (gate.name, "when the user was asked" in str(gate.ending)) == ("Authentication", True)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -306,7 +342,7 @@ def test_a_confirmation_that_nobody_answers_is_recorded_as_a_decision(
     assert "Nobody answered in time" in result["content"][0]["text"]
     event = CallEvent.objects.get(tool=counted.name)
     assert (event.outcome, event.decision) == ("denied", "confirm")
-    assert event.error_class == "NotConfirmed"
+    assert str(deciding_gate(event).ending) == "Nobody answered in time whether it may run."
 
 
 # --- hooks do not ask ----------------------------------------------------------------------------

@@ -165,7 +165,7 @@ SPEAKING = [
     (ObjectDoesNotExist(SECRET), "Not found."),
     (PermissionDenied("Not yours"), "Not yours"),
     (PermissionDenied(), "You may not do this."),
-    (drf.ValidationError({"lines": [{"amount": ["Too many"]}]}), "lines: amount: Too many"),
+    (drf.ValidationError({"lines": [{"amount": ["Too many"]}]}), "lines.0.amount: Too many"),
     (drf.NotFound("Gone"), "Gone"),
     (drf.Throttled(wait=3), "Request was throttled. Expected available in 3 seconds."),
 ]

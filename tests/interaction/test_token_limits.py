@@ -53,6 +53,18 @@ def test_a_token_limited_to_tools_reads_no_resource_and_gets_no_prompt(
     assert refused(client, "prompts/get", name=prompt)
 
 
+def test_the_log_says_which_limit_it_was(limited: Any, counted: Counted) -> None:
+    for limits, told in (
+        ({"tools": ["echo"]}, "the token is limited to named tools"),
+        ({"read_only": True}, "the token is limited to reading"),
+        ({"tools": [], "read_only": True}, "the token is limited to reading and named tools"),
+    ):
+        answer = limited(**limits).call(counted.name)
+        event = CallEvent.objects.latest("pk")
+        assert (event.error_class, event.error_text) == ("OutsideLimits", told)
+        assert told not in answer.body.decode()
+
+
 def test_a_token_limited_to_no_tool_calls_none(limited: Any) -> None:
     client = limited(tools=[])
     everything: MCPClient = limited()

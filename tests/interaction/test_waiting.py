@@ -10,6 +10,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.db import connection
 
 from mcp_app import Context
+from mcp_app.audit.gates import deciding_gate
 from mcp_app.models import CallEvent
 from mcp_app.testing import MCPClient
 from mcp_app.work import seats
@@ -221,3 +222,5 @@ def test_a_confirmation_that_is_cancelled_ends_at_once(
     assert counted.runs == 0
     event = CallEvent.objects.get(tool=name)
     assert (event.outcome, event.decision) == ("cancelled", "confirm")
+    ending = str(deciding_gate(event).ending)
+    assert ending == "It was cancelled while the user was asked whether it may run."

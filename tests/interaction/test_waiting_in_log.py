@@ -160,7 +160,9 @@ def test_its_client_withdraws_it(client: MCPClient, asking: Counted) -> None:
 
     line = while_asked(client, asking.name, withdrawn)
     assert not [event for event in line.events if "result" in event]
-    assert (row().outcome, row().error_text) == ("cancelled", "")
+    assert row().outcome == "cancelled"
+    told = "It was cancelled while the user was asked whether it may run."
+    assert str(deciding_gate(row()).ending) == told
     assert asking.runs == 0
 
 
@@ -318,6 +320,7 @@ def test_who_left_before_the_question_is_not_waited_for(
     async_to_sync(scenario)()
     assert (row().outcome, row().decision) == ("denied", "confirm")
     assert "The client left before it could be asked." in row().error_text
+    assert "The user could not be asked" in str(deciding_gate(row()).ending)
     assert counted.runs == 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests import live
+from tests.servers import sites
 from tests.servers.lines import LiveClient
 
 PROCESSES: Final = 4
@@ -48,24 +49,10 @@ class Product:
 @contextlib.contextmanager
 def running_product(folder: Path) -> Iterator[Product]:
     """The processes, for the length of the block."""
-    with contextlib.ExitStack() as stack:
-        database = stack.enter_context(live.scratch_database("postgresql"))
-        environment = live.environment(
-            folder,
-            "tests.servers.site.settings",
-            DJANGO_SUPERUSER_PASSWORD="unused",
-            SECRET_KEY="of this test alone",
-            EXAMPLE_DATABASE=database,
-            SITE_PREFIX=f"site-{secrets.token_hex(4)}",
-        )
-        environment.setdefault("REDIS_URL", live.REDIS)
-        live.manage(environment, "migrate", "-v", "0")
-        people = ("createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
-        live.manage(environment, *people)
-        issued = live.manage(environment, "mcp_token", "create", "root", "--name=t", "--plain")
-        ports = [live.free_port() for _ in range(PROCESSES)]
-        for port in ports:
-            command = live.command("uvicorn", port, "tests.servers.site")
-            log = folder / f"{port}.log"
-            stack.enter_context(live.running(command, port, environment, log))
-        yield Product(ports, environment, LiveClient(issued.strip(), version=MODERN))
+    with live.scratch_database("postgresql") as database:
+        prefix = f"site-{secrets.token_hex(4)}"
+        environment = sites.shared(folder, database=database, prefix=prefix)
+        token = sites.prepare(environment)
+        with sites.serving(environment, folder, ["uvicorn"] * PROCESSES) as served:
+            ports = [one.port for one in served]
+            yield Product(ports, environment, LiveClient(token, version=MODERN))

@@ -15,6 +15,7 @@ import pytest
 
 from mcp_app.testing import Answer
 from tests import live
+from tests.servers import sites
 from tests.servers.lines import LiveClient
 from tests.servers.product import LEGACY, MODERN
 
@@ -91,27 +92,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with contextlib.ExitStack() as stack:
         main = stack.enter_context(live.scratch_database("postgresql"))
         calls = stack.enter_context(live.scratch_database("postgresql")).rpartition("/")[2]
-        environment = live.environment(
-            folder,
-            "tests.servers.site.settings",
-            DJANGO_SUPERUSER_PASSWORD="unused",
-            SECRET_KEY="of this test alone",
-            EXAMPLE_DATABASE=main,
-            SITE_CALLS=calls,
-            SITE_MCP_APP='{"AUDIT_REQUIRED": true}',
+        required = '{"AUDIT_REQUIRED": true}'
+        environment = sites.environment_of(
+            folder, database=main, SITE_CALLS=calls, SITE_MCP_APP=required
         )
-        for alias in ("default", "calls"):
-            live.manage(environment, "migrate", "-v", "0", "--database", alias)
-        people = ("createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
-        live.manage(environment, *people)
-        token = live.manage(environment, "mcp_token", "create", "root", "--name=t", "--plain")
-        ports = {server: live.free_port() for server in SERVERS}
-        for server, port in ports.items():
-            command = live.command(server, port, "tests.servers.site")
-            stack.enter_context(live.running(command, port, environment, folder / server))
+        token = sites.prepare(environment, "default", "calls")
+        served = stack.enter_context(sites.serving(environment, folder, SERVERS))
+        ports = {server: one.port for server, one in zip(SERVERS, served, strict=True)}
         connection = psycopg.connect(**live.POSTGRESQL, dbname="postgres", autocommit=True)
         stack.enter_context(connection)
-        yield Site(ports, token.strip(), connection, main.rpartition("/")[2], calls)
+        yield Site(ports, token, connection, main.rpartition("/")[2], calls)
 
 
 def withheld(answer: Answer) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests import live
+from tests.servers import sites
 from tests.servers.callers import LEGACY, Caller, until
 
 pytestmark = pytest.mark.live
@@ -52,18 +53,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str
     """The environment of a product on PostgreSQL, and the token that opens it."""
     folder = tmp_path_factory.mktemp("prepared")
     with live.scratch_database("postgresql") as database:
-        environment = live.environment(
-            folder,
-            "tests.servers.site.settings",
-            DJANGO_SUPERUSER_PASSWORD="unused",
-            EXAMPLE_DATABASE=database,
-            SITE_MCP_APP=json.dumps({"WORKERS": WORKERS, "STREAM_LIMIT": 1000}),
-        )
-        live.manage(environment, "migrate", "-v", "0")
-        user = ["--no-input", "--username=root", "--email=r@e.org"]
-        live.manage(environment, "createsuperuser", *user)
-        token = live.manage(environment, "mcp_token", "create", "root", "--name=idle", "--plain")
-        yield environment | {"TOKEN": token.strip()}
+        limits = json.dumps({"WORKERS": WORKERS, "STREAM_LIMIT": 1000})
+        environment = sites.environment_of(folder, database=database, SITE_MCP_APP=limits)
+        yield environment | {"TOKEN": sites.prepare(environment)}
 
 
 @pytest.fixture(

@@ -19,6 +19,7 @@ import pytest
 
 from mcp_app.testing import MCPClient
 from tests import live
+from tests.servers import sites
 
 pytestmark = pytest.mark.live
 
@@ -100,11 +101,7 @@ class Traffic:
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A folder with a database, and the token that opens it."""
     folder = tmp_path_factory.mktemp("prepared")
-    environment = environment_of(folder)
-    live.manage(environment, "migrate", "-v", "0")
-    live.manage(environment, "createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
-    token = live.manage(environment, "mcp_token", "create", "root", "--name=kill", "--plain")
-    return folder, token.strip()
+    return folder, sites.prepare(sites.environment_of(folder))
 
 
 @pytest.fixture(params=["daphne", "uvicorn", "gunicorn"])
@@ -115,21 +112,8 @@ def server(
     original, token = prepared
     folder = tmp_path / "state"
     shutil.copytree(original, folder)
-    port = live.free_port()
-    command = live.command(request.param, port, "tests.servers.site")
-    with live.running(command, port, environment_of(folder), tmp_path / "server.log") as process:
-        yield process, port, token, folder
-
-
-def environment_of(folder: Path) -> dict[str, str]:
-    """What the product's processes run in."""
-    return live.environment(
-        folder,
-        "tests.servers.site.settings",
-        DJANGO_SUPERUSER_PASSWORD="unused",
-        SECRET_KEY="of this test alone",
-        EXAMPLE_DATABASE="",
-    )
+    with sites.serving(sites.environment_of(folder), tmp_path, [request.param]) as (served,):
+        yield served.process, served.port, token, folder
 
 
 def serving(process: subprocess.Popen[bytes]) -> list[int]:

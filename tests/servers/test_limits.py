@@ -4,7 +4,6 @@ What a server counts happens between a call's start and its end, by Redis's cloc
 machine's. Every answer is held against the formula with the bounds that follow from that.
 """
 
-import contextlib
 import json
 import math
 import os
@@ -19,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests import live
+from tests.servers import sites
 from tests.servers.lines import LiveClient
 
 pytestmark = pytest.mark.live
@@ -53,27 +53,14 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[int],
         "DEFAULT_THROTTLE_CLASSES": ["mcp_app.access.throttling.TokenThrottle"],
         "THROTTLE_RATES": {"token": f"{LIMIT}/{PERIOD}"},
     }
-    with contextlib.ExitStack() as stack:
-        database = stack.enter_context(live.scratch_database("postgresql"))
-        environment = live.environment(
-            folder,
-            "tests.servers.site.settings",
-            DJANGO_SUPERUSER_PASSWORD="unused",
-            SECRET_KEY="of this test alone",
-            EXAMPLE_DATABASE=database,
-            SITE_PREFIX=f"limits-{secrets.token_hex(4)}",
-            SITE_MCP_APP=json.dumps(limits),
+    with live.scratch_database("postgresql") as database:
+        prefix = f"limits-{secrets.token_hex(4)}"
+        environment = sites.shared(
+            folder, database=database, prefix=prefix, SITE_MCP_APP=json.dumps(limits)
         )
-        environment.setdefault("REDIS_URL", live.REDIS)
-        live.manage(environment, "migrate", "-v", "0")
-        people = ("createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
-        live.manage(environment, *people)
-        issued = live.manage(environment, "mcp_token", "create", "root", "--name=t", "--plain")
-        ports = [live.free_port() for _ in range(PROCESSES)]
-        for port in ports:
-            command = live.command("uvicorn", port, "tests.servers.site")
-            stack.enter_context(live.running(command, port, environment, folder / f"{port}.log"))
-        yield ports, issued.strip()
+        token = sites.prepare(environment)
+        with sites.serving(environment, folder, ["uvicorn"] * PROCESSES) as served:
+            yield [one.port for one in served], token
 
 
 def call(answers: Answers, port: int, token: str, times: int) -> None:

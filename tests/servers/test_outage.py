@@ -5,13 +5,14 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests import live
+from tests.servers import sites
 from tests.servers.callers import LEGACY, Caller, Stream, until
 
 pytestmark = pytest.mark.live
@@ -62,26 +63,15 @@ def broker(tmp_path: Path) -> Broker:
 @pytest.fixture
 def processes(broker: Broker, tmp_path: Path) -> Iterator[tuple[list[int], str, list[Path]]]:
     """Two servers on one database and one Redis: ports, a token, and logs."""
-    environment = live.environment(
+    environment = sites.environment_of(
         tmp_path,
-        "tests.servers.site.settings",
-        DJANGO_SUPERUSER_PASSWORD="unused",
-        SECRET_KEY="of this test alone",
-        EXAMPLE_DATABASE="",
         REDIS_URL=f"redis://{live.HOST}:{broker.port}/0",
         SITE_PREFIX="outage",
         SITE_MCP_APP=json.dumps({"INPUT_TIMEOUT": INPUT_TIMEOUT, "STREAM_LIMIT": 100}),
     )
-    live.manage(environment, "migrate", "-v", "0")
-    live.manage(environment, "createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
-    token = live.manage(environment, "mcp_token", "create", "root", "--name=outage", "--plain")
-    ports = [live.free_port(), live.free_port()]
-    logs = [tmp_path / f"server-{port}.log" for port in ports]
-    with ExitStack() as stack:
-        for port, log in zip(ports, logs, strict=True):
-            command = live.command("uvicorn", port, "tests.servers.site")
-            stack.enter_context(live.running(command, port, environment, log))
-        yield ports, token.strip(), logs
+    token = sites.prepare(environment)
+    with sites.serving(environment, tmp_path, ["uvicorn"] * 2) as served:
+        yield [one.port for one in served], token, [one.log for one in served]
 
 
 def asked(caller: Caller) -> tuple[Stream, Any]:

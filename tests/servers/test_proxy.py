@@ -4,13 +4,14 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests import live
+from tests.servers import sites
 from tests.servers.callers import LEGACY, Caller, until
 from tests.servers.test_outage import is_heard_from
 
@@ -55,28 +56,19 @@ def documented(port: int, ports: list[int]) -> str:
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
     """The port of nginx, and a token."""
     folder = tmp_path_factory.mktemp("proxy")
-    environment = live.environment(
+    environment = sites.shared(
         folder,
-        "tests.servers.site.settings",
-        DJANGO_SUPERUSER_PASSWORD="unused",
-        SECRET_KEY="of this test alone",
-        EXAMPLE_DATABASE="",
-        SITE_PREFIX=f"proxy-{time.time_ns()}",
+        database="",
+        prefix=f"proxy-{time.time_ns()}",
         SITE_MCP_APP=json.dumps({"KEEP_ALIVE": KEEP_ALIVE}),
     )
-    environment.setdefault("REDIS_URL", f"redis://{live.HOST}:6379/0")
-    live.manage(environment, "migrate", "-v", "0")
-    live.manage(environment, "createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
-    token = live.manage(environment, "mcp_token", "create", "root", "--name=proxy", "--plain")
-    port, *ports = (live.free_port() for _ in range(PROCESSES + 1))
-    with ExitStack() as stack:
-        for own in ports:
-            command = live.command("uvicorn", own, "tests.servers.site")
-            stack.enter_context(live.running(command, own, environment, folder / f"{own}.log"))
+    token = sites.prepare(environment)
+    with sites.serving(environment, folder, ["uvicorn"] * PROCESSES) as served:
+        port, ports = live.free_port(), [one.port for one in served]
         configuration = folder / "nginx.conf"
         configuration.write_text(FRAME.format(folder=folder, documented=documented(port, ports)))
-        stack.enter_context(_nginx(configuration, port, folder))
-        yield port, token.strip()
+        with _nginx(configuration, port, folder):
+            yield port, token
 
 
 def _nginx(configuration: Path, port: int, folder: Path) -> AbstractContextManager[object]:

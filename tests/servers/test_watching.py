@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from tests import live
+from tests.servers import sites
 from tests.servers.browsing import Browser, Socket, messages_on
 from tests.servers.callers import until
 from tests.servers.lines import LiveClient
 
 pytestmark = pytest.mark.live
 
-PASSWORD = "a password of this test alone"
 CALLS = "/admin/mcp_app/callevent/"
 TAIL = f"{CALLS}tail/"
 CONNECTED = "/admin/mcp_app/session/connected/"
@@ -30,8 +30,8 @@ LEGACY, MODERN = "2025-11-25", "2026-07-28"
 class Product:
     """Two processes, and a token."""
 
-    ports: list[int]
-    processes: list[subprocess.Popen[bytes]]
+    ports: tuple[int, ...]
+    processes: tuple[subprocess.Popen[bytes], ...]
     environment: dict[str, str]
     token: str
 
@@ -48,38 +48,20 @@ class Product:
 
     def browser(self) -> Browser:
         """An administrator at the second one."""
-        return Browser(self.ports[1], "root", PASSWORD)
+        return Browser(self.ports[1], "root", sites.PASSWORD)
 
 
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     """The running processes."""
     folder = tmp_path_factory.mktemp("watching")
-    with contextlib.ExitStack() as stack:
-        database = stack.enter_context(live.scratch_database("postgresql"))
-        environment = live.environment(
-            folder,
-            "tests.servers.site.settings",
-            DJANGO_SUPERUSER_PASSWORD=PASSWORD,
-            SECRET_KEY="of this test alone",
-            EXAMPLE_DATABASE=database,
-            SITE_PREFIX=f"site-{secrets.token_hex(4)}",
-        )
-        environment.setdefault("REDIS_URL", live.REDIS)
-        live.manage(environment, "migrate", "-v", "0")
-        person = ("createsuperuser", "--no-input", "--username=root", "--email=r@e.org")
-        live.manage(environment, *person)
-        token = live.manage(environment, "mcp_token", "create", "root", "--name=w", "--plain")
-        ports, processes = [], []
-        for _ in range(2):
-            port = live.free_port()
-            command, log = (
-                live.command("daphne", port, "tests.servers.site"),
-                folder / f"{port}.log",
-            )
-            processes.append(stack.enter_context(live.running(command, port, environment, log)))
-            ports.append(port)
-        yield Product(ports, processes, environment, token.strip())
+    with live.scratch_database("postgresql") as database:
+        prefix = f"watching-{secrets.token_hex(4)}"
+        environment = sites.shared(folder, database=database, prefix=prefix)
+        token = sites.prepare(environment)
+        with sites.serving(environment, folder, ["daphne"] * 2) as served:
+            ports, processes = zip(*[(one.port, one.process) for one in served], strict=True)
+            yield Product(ports, processes, environment, token)
 
 
 @pytest.fixture
@@ -178,7 +160,7 @@ def test_a_connection_that_broke_misses_nothing(product: Product, browser: Brows
 
 def test_a_demoted_persons_socket_ends(product: Product) -> None:
     live.manage(product.environment, "shell", "--no-imports", "-c", _PERSON)
-    eve = Browser(product.ports[1], "eve", PASSWORD)
+    eve = Browser(product.ports[1], "eve", sites.PASSWORD)
     with eve.socket(TAIL) as socket:
         socket.send(f"cursor={socket.news()['cursor']}")
         live.manage(product.environment, "shell", "--no-imports", "-c", _DEMOTION)
@@ -215,7 +197,7 @@ def test_streams_of_one_process_are_seen_and_closed_at_another(
 
 _PERSON = f"""
 from django.contrib.auth.models import Permission, User
-eve = User.objects.create_user("eve", password={PASSWORD!r}, is_staff=True)
+eve = User.objects.create_user("eve", password={sites.PASSWORD!r}, is_staff=True)
 eve.user_permissions.add(Permission.objects.get(codename="tail_callevent"))
 """
 _DEMOTION = """

@@ -17,6 +17,7 @@ from mcp_app.management.callers import SOURCE, find_secret, find_user
 from mcp_app.transports.subjects import caller_of, gates_of
 
 _WORDS: Final = {True: "pass", False: "FAIL", None: "at the call"}
+_OPEN: Final = "depends on the token"
 
 
 class Command(BaseCommand):
@@ -58,5 +59,9 @@ def _as_json(gates: list[Gate]) -> str:
 
 def _as_table(gates: list[Gate]) -> str:
     width = max(len(gate.name) for gate in gates)
-    lines = (f"{_WORDS[gate.passed]:11}  {gate.name:{width}}  {gate.why}" for gate in gates)
+    words = [_OPEN if gate.by_token else _WORDS[gate.passed] for gate in gates]
+    wide = max(map(len, words))
+    lines = (
+        f"{w:{wide}}  {gate.name:{width}}  {gate.why}" for w, gate in zip(words, gates, strict=True)
+    )
     return "\n".join(line.rstrip() for line in lines)

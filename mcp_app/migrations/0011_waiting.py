@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("mcp_app", "0009_catalogue"),
+        ("mcp_app", "0010_lifted_by"),
     ]
 
     operations = [
