@@ -107,6 +107,11 @@ def features(services: Services) -> frozenset[str]:
     return offered | {"completions"} if services.server.completes else offered
 
 
+def offers(feature: str, services: Services) -> bool:
+    """Whether it is one of `features`: tools always are."""
+    return feature == "tools" or feature in features(services)
+
+
 def capabilities(inbound: Inbound, services: Services, version: ProtocolVersion) -> dict[str, Any]:
     """The `ServerCapabilities` of `version`, the same for every caller.
 
