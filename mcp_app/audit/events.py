@@ -41,6 +41,8 @@ _WIDTHS: Final = {
     for field in CallEvent._meta.concrete_fields
     if isinstance(field, CharField)
 }
+_READ: Final = {name: 4 * width + 2 * MARGIN for name, width in _WIDTHS.items()}
+"""Characters of a text that are looked at for such a column."""
 _TEXTS: Final = (
     *("session_id", "method", "tool", "source", "transport", "decision", "outcome"),
     *("error_class", "protocol_version", "client_name", "client_version"),
@@ -97,10 +99,9 @@ def _column(value: object, name: str) -> str:
     """`value` as one printable line without secrets, no longer than the column."""
     if not value:
         return ""
-    width = _WIDTHS[name]
     # What stands far behind the column's end is not looked at: clients have sent megabytes.
     text = value if isinstance(value, str) else repr(value)
-    return _line(text[: 4 * width + 2 * MARGIN], width)
+    return _line(text[: _READ[name]], _WIDTHS[name])
 
 
 @lru_cache(maxsize=2048)

@@ -16,7 +16,7 @@ from mcp_app.catalog.resources import Readable
 from mcp_app.dispatch import calls, confirmation
 from mcp_app.dispatch.admission import judge_again, target_of
 from mcp_app.dispatch.calls import Call, Ran
-from mcp_app.dispatch.handlers import HANDLERS, Answer, features, server_info
+from mcp_app.dispatch.handlers import HANDLERS, Answer, offers, server_info
 from mcp_app.dispatch.interfaces import CallRecord, Decision, Outcome
 from mcp_app.dispatch.listening import Listening
 from mcp_app.dispatch.services import Inbound, Services
@@ -155,7 +155,7 @@ class Dispatcher:
     def _handle(self, inbound: Inbound) -> Answer | Call | Listening:
         request, route = inbound.request, inbound.route
         method = methods.find(request.method, route.version.era)
-        if method.feature is not None and method.feature not in features(self.services):
+        if method.feature is not None and not offers(method.feature, self.services):
             raise MethodNotFound("Method not found")
         if method.feature is not None and (closed := inbound.access.in_maintenance()):
             inbound.record.decision = Decision.DENY
