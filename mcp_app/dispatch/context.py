@@ -71,7 +71,8 @@ class Caller:
 
         A token that is limited to named tools reaches those, and no resources or prompts.
         """
-        return self.is_within_limits(declared) and not self.lacks(declared.scopes)
+        is_in_scope = not declared.scopes or not self.lacks(declared.scopes)
+        return is_in_scope and self.is_within_limits(declared)
 
     def is_within_limits(self, declared: Declaration) -> bool:
         """Whether the token's limits admit it, whatever its scopes."""

@@ -132,11 +132,15 @@ def test_a_call_whose_user_is_asked_says_that_it_waits(boss_client: Client) -> N
     assert "Confirmation A person is asked to agree before it runs." in told
 
 
-def test_it_says_who_stopped_a_call(boss_client: Client, db: None) -> None:
+def test_it_says_who_stopped_a_call_and_who_did_not_answer(boss_client: Client, db: None) -> None:
     stopped = CallEvent.objects.create(
         outcome="cancelled", decision="allow", error_class="Cancelled", error_text="stopped by boss"
     )
     assert "An administrator stopped it: boss." in read(boss_client, stopped)
+    unanswered = CallEvent.objects.create(outcome="error", error_class="Unanswered")
+    assert "The tool asked the user something, and nobody answered in time." in read(
+        boss_client, unanswered
+    )
     left = CallEvent.objects.create(outcome="cancelled", decision="allow")
     assert "It was cancelled before it ended." in read(boss_client, left)
 
