@@ -29,6 +29,10 @@ NEAR: Final = timedelta(days=1)
 
 ENDINGS: Final[Mapping[str, Any]] = {
     CallOutcome.STARTED: _("It has begun, and no end is recorded: it runs, or its process died."),
+    CallOutcome.WAITING: _(
+        "The user is asked whether it may run, and no answer is recorded: it waits, or its process"
+        " died. Nothing has run."
+    ),
     CallOutcome.OK: _("It was answered."),
     CallOutcome.ERROR: _("It was answered with an error that its caller can read and act on."),
     CallOutcome.DENIED: _("The caller may not do this."),
