@@ -66,9 +66,16 @@ def details(entry: Entry) -> Details:
 
 def _hints(declared: Declaration) -> Iterator[Fact]:
     said = {True: _("yes"), False: _("no"), None: _("not said")}
+    means = {
+        "read_only": _("it changes nothing"),
+        "destructive": _("it may delete or overwrite"),
+        "idempotent": _("the same call again changes nothing more"),
+        "open_world": _("it reaches beyond this product"),
+    }
     if isinstance(declared, Tool):
         for name, word in HINTS.items():
-            yield str(word), said[getattr(declared, name)]
+            hint = getattr(declared, name)
+            yield str(word), f"{said[hint]}: {means[name]}" if hint else said[hint]
     if isinstance(declared, Readable):
         yield _("Media type"), declared.mime_type or _("not said")
     yield _("Declared in"), codes([declared.module])

@@ -114,4 +114,4 @@ class TokenPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
 
 def may_act_as(request: Any, user: Any) -> bool:
     """A new secret lets its reader act as its user, so only superusers get a superuser's."""
-    return request.user.is_superuser or not getattr(user, "is_superuser", False)
+    return not getattr(user, "is_superuser", False) or request.user.is_superuser

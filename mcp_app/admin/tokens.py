@@ -148,7 +148,7 @@ class TokenAdmin(TokenBulk):
         if hasattr(get_user_model(), "is_superuser") and not request.user.is_superuser:
             users = users.filter(is_superuser=False)
         kwargs["queryset"] = users
-        kwargs["help_text"] = _("It works as this user, and may do no more than the user may.")
+        kwargs["help_text"] = _("It works as this user, and does no more than the user may.")
         if self.get_autocomplete_fields(request):
             kwargs["widget"] = UserSelect(db_field, self.admin_site)
         else:

@@ -111,12 +111,12 @@ def _shut(listed: Listed, caller: Caller, access: CallerAccess, server: MCPServe
     """Of an empty list, the first gates that shut, the one that shuts most of it first."""
     if listed.items or listed.refusal:
         return []
-    found: dict[str, Shut] = {}
+    found: dict[tuple[str, str], Shut] = {}
     for entry in _declared(listed, server):
         gates = explain(entry.declared, caller, access)
         first = next((gate for gate in gates if gate.passed is False), None)
         if first is not None:
-            shut = found.setdefault(first.name, Shut(first, entry))
+            shut = found.setdefault((first.name, first.why), Shut(first, entry))
             shut.count += 1
     return sorted(found.values(), key=lambda shut: -shut.count)
 

@@ -54,7 +54,7 @@ class Exchange(Reception):
 
     def enter(self) -> Entered:
         """Recognise the caller and route each message. Runs where the database may be asked."""
-        message, route = self.message, self.provisional_route()
+        message = self.message
         record = self.record(None if isinstance(message, Batch) else message)
         try:
             caller = identify(self.incoming, record)
@@ -63,9 +63,10 @@ class Exchange(Reception):
             item = self._enter_one(message, caller, record)
             return Entered([item] if item is not None else [])
         except ProtocolError as error:
+            route = self.provisional_route()
             return Entered([self.refused(route, record, self.request_id(), error)])
         except Exception:
-            return Entered([self.broken(route, record)])
+            return Entered([self.broken(self.provisional_route(), record)])
 
     def _enter_one(self, message: Message, caller: Caller, record: CallRecord) -> Item | None:
         if door.era_of(message, self.incoming.headers) is Era.MODERN:

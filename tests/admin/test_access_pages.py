@@ -20,7 +20,7 @@ from mcp_app.auth.tokens import issue, revoke
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.models import CallEvent
 from mcp_app.testing import MCPClient
-from project.quiz.models import Room
+from project.quiz.models import Match, Room
 from tests.admin.words import words
 
 CALLERS = reverse("admin:mcp_app_catalogue_callers")
@@ -213,6 +213,24 @@ def test_an_empty_list_says_which_gates_shut(boss_client: Client, ana: Any) -> N
     shut = page.context["shown"][0]["lists"][0].shut
     assert sum(each.count for each in shut) == len(default_server.tools)
     assert [each.count for each in shut] == sorted((s.count for s in shut), reverse=True)
+
+
+def test_what_shuts_for_another_reason_stands_apart(boss_client: Client, ana: Any) -> None:
+    @default_server.tool(permission_classes=[DjangoModelPermissions], queryset=Match.objects.all())
+    def access_match() -> None:
+        """Play."""
+
+    narrow, _ = issue(user=ana, name="narrow", tools=["access_change"])
+    try:
+        page = view(boss_client, user="ana", token=narrow.secrets.get().lookup)
+    finally:
+        default_server.remove("access_match")
+    shut = page.context["shown"][0]["lists"][0].shut
+    found = {
+        one.gate.why.split(", ")[0]: one.count for one in shut if "DjangoModel" in one.gate.name
+    }
+    lacks = "asked as an HTTP POST; the user lacks quiz.add_"
+    assert found == {f"{lacks}room": 1, f"{lacks}match": 1}
 
 
 def test_a_list_that_nothing_is_declared_for_says_so(boss_client: Client, ana: Any) -> None:

@@ -116,8 +116,8 @@ def test_a_page_tells_all_that_is_known_of_a_tool(boss_client: Client, settings:
     }
     text = words(entry(boss_client, "tool", "shelf_close"))
     for said in (
-        "destructive yes",
-        "idempotent yes",
+        "destructive yes: it may delete or overwrite",
+        "idempotent yes: the same call again changes nothing more",
         "read-only no",
         "open world not said",
         "(IsAuthenticated & ~IsAdminUser)",

@@ -21,6 +21,7 @@ def test_the_pages_about_tokens_are_fit_to_look_at(site: Site) -> None:
     wrong = site.look(
         {
             "tokens": TOKENS,
+            "tokens-of-one": f"{TOKENS}?user=sam",
             "token-issue": f"{TOKENS}add/",
             "token-used": f"{used}/change/",
             "token-rotate": f"{used}/rotate/",

@@ -37,7 +37,11 @@ async function issue(page) {
   await reach(page, "#id_name");
   await page.keyboard.type(NAME);
   await reach(page, "[name=tools_limit]");
-  await page.waitForSelector("[name=tools_names]:disabled", { state: "attached" });
+  await folded(page);
+  await page.keyboard.press("ArrowDown");
+  await page.waitForSelector("[name=tools_names]:enabled", { state: "visible" });
+  await page.keyboard.press("ArrowUp");
+  await folded(page);
   await page.keyboard.press("ArrowDown");
   await reach(page, "[name=tools_names][value=list_rooms]");
   await page.keyboard.press("Space");
@@ -47,6 +51,12 @@ async function issue(page) {
   await page.keyboard.type("In 7");
   await press(page, "[name=_save]");
   return wrong;
+}
+
+/** Wait until no tool is shown, nor would be sent. */
+async function folded(page) {
+  await page.waitForSelector("[name=tools_names]:disabled", { state: "attached" });
+  await page.waitForSelector("[name=tools_names]", { state: "hidden" });
 }
 
 /** Go to what is named, and press it; the page after it is there. */

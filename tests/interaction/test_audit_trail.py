@@ -218,7 +218,7 @@ def test_a_failed_validation_in_a_tool_is_logged_without_what_it_saw(
     make_client().call("pay", {"iban": "XXAT61 1904"})
     event = CallEvent.objects.latest("id")
     assert (event.outcome, event.error_class) == ("failed", "ValidationError")
-    assert event.error_text == "Account: iban should have at most 3 characters"
+    assert event.error_text == "Account: iban string should have at most 3 characters"
 
 
 def test_a_uri_is_not_kept_where_its_arguments_are_not(make_client: MakeClient) -> None:
