@@ -50,6 +50,12 @@ class Switches:
             (_told(one) for one in self._in_force() if one.kind == SwitchKind.MAINTENANCE), None
         )
 
+    def spared(self, declarations: list[Declaration]) -> list[Declaration]:
+        """Those that no switch minds."""
+        if not self._in_force():
+            return declarations
+        return [declared for declared in declarations if self.refusal_of(declared) is None]
+
     def refusal_of(self, declared: Declaration) -> SwitchedOff | None:
         """What a call of it is told; None where no switch minds."""
         switch = self.refusing(declared)

@@ -34,7 +34,7 @@ FINISHED: Final = (
     "error_text",
     "result_bytes",
 )
-"""The columns that the end of a call changes in its `started` row."""
+"""The columns that change while a call goes on, and with its end."""
 
 _WIDTHS: Final = {
     field.name: field.max_length or 0
@@ -85,10 +85,10 @@ def _moment(seconds: float) -> datetime:
 def _who(record: CallRecord) -> dict[str, Any]:
     """The caller by key and, because users and tokens may be deleted, by name."""
     user, token = record.user, record.token
-    known = getattr(user, "pk", None) is not None
     return {
-        "user_id": user.pk if known else None,
-        "username": _column(user.get_username(), "username") if known else "",
+        "user_id": getattr(user, "pk", None),
+        # Django takes the key from a user whom the call itself has deleted; the name is known.
+        "username": _column(getattr(user, "get_username", str)(), "username"),
         "token_id": token.pk if isinstance(token, Token) else None,
         "token_name": _column(getattr(token, "name", ""), "token_name"),
         "token_lookup": _column(record.token_lookup, "token_lookup"),

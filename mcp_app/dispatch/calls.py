@@ -64,6 +64,11 @@ class Call:
         return self.refusal is None and not isinstance(self.verdict, Deny)
 
     @property
+    def writes(self) -> bool:
+        """Whether the function is to run, and may change something."""
+        return self.runs and not self.target.read_only
+
+    @property
     def awaits_agreement(self) -> bool:
         """Whether a person is to be asked, in words that they have not agreed to yet."""
         verdict = self.verdict

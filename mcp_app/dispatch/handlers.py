@@ -167,9 +167,7 @@ def _remember(inbound: Inbound, services: Services, **changes: Any) -> None:
 def _listed(
     member: str, everything: Collection[Declaration], inbound: Inbound, services: Services
 ) -> Answer:
-    inbound.access.consider(everything)
-    usable = [declared for declared in everything if inbound.may_use(declared)]
-    page, following = _page(usable, inbound, services)
+    page, following = _page(inbound.usable(everything), inbound, services)
     version = inbound.route.version
     result: dict[str, Any] = {
         member: [orjson.Fragment(declared.definition_json(version)) for declared in page]

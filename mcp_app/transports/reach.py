@@ -36,8 +36,7 @@ def _permitted(caller: Caller) -> Iterator[tuple[Tool, CallerAccess]]:
     """What the user may call, whatever the token says."""
     for server in servers():
         access = access_of(caller, server)
-        access.consider(server.tools.values())
-        yield from ((tool, access) for tool in server.tools.values() if access.permits(tool))
+        yield from ((tool, access) for tool in access.permitted(server.tools.values()))
 
 
 def _reason(caller: Caller, permitted: list[Tool]) -> str:
