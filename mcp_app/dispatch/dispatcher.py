@@ -4,6 +4,7 @@ A transport calls them in a row, or puts an event loop between them; this module
 threads nor sockets.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,6 +17,7 @@ from mcp_app.catalog.resources import Readable
 from mcp_app.dispatch import calls, confirmation
 from mcp_app.dispatch.admission import judge_again, target_of
 from mcp_app.dispatch.calls import Call, Ran
+from mcp_app.dispatch.context import Cancelled
 from mcp_app.dispatch.handlers import HANDLERS, Answer, offers, server_info
 from mcp_app.dispatch.interfaces import CallRecord, Decision, Outcome
 from mcp_app.dispatch.listening import Listening
@@ -95,6 +97,14 @@ class Dispatcher:
 
     async def aagree(self, call: Call, hop: Hop) -> Ran | None:
         """`agree` on an event loop, where people are waited for; all is judged again by `hop`."""
+        try:
+            async with asyncio.timeout(None) as clock:
+                call.inbound.cancellation.interrupt(clock)
+                return await self._agreed(call, hop)
+        except TimeoutError:
+            return Ran(error=Cancelled())
+
+    async def _agreed(self, call: Call, hop: Hop) -> Ran | None:
         for _ in range(confirmation.ROUNDS):
             if not call.awaits_agreement:
                 return None

@@ -120,7 +120,7 @@ class StreamWatch:
     def end_all(self) -> None:
         """End every stream, as at shutdown."""
         for stream in tuple(self._streams):
-            stream.end()
+            _end(stream)
 
     def _rest(self) -> None:
         """Nothing to look after, nothing to do."""
@@ -158,7 +158,7 @@ class StreamWatch:
         standing = self._ends = await READ.run(partial(find_standing, asked))
         for stream in tuple(self._streams):
             if stream.credential in asked and stream.credential not in standing:
-                stream.end()
+                _end(stream)
 
     async def _tell_of_ended_switches(self) -> None:
         """A switch ends by itself, within a keep-alive for the streams that are open here."""
@@ -169,6 +169,14 @@ class StreamWatch:
 
 watch: Final = StreamWatch()
 """This process's."""
+
+
+def _end(stream: OpenStream) -> None:
+    """End a stream. One that cannot be ended, since its loop is over, keeps no other one open."""
+    try:
+        stream.end()
+    except Exception:
+        logger.exception("A stream could not be ended")
 
 
 def _take(counter: Counter[Any], key: Any) -> None:

@@ -121,11 +121,26 @@ def test_a_failed_call_leads_to_the_log(boss_client: Client, db: None) -> None:
     assert "2.0 KB" in told
 
 
-def test_it_says_who_stopped_a_call(boss_client: Client, db: None) -> None:
+def test_a_call_whose_user_is_asked_says_that_it_waits(boss_client: Client) -> None:
+    event = CallEvent.objects.create(
+        tool="refund", method="tools/call", outcome="waiting", decision="confirm"
+    )
+    told = read(boss_client, event)
+    assert "Waits for a yes" in told
+    assert "The user is asked whether it may run, and no answer is recorded" in told
+    assert "Nothing has run." in told
+    assert "Confirmation A person is asked to agree before it runs." in told
+
+
+def test_it_says_who_stopped_a_call_and_who_did_not_answer(boss_client: Client, db: None) -> None:
     stopped = CallEvent.objects.create(
         outcome="cancelled", decision="allow", error_class="Cancelled", error_text="stopped by boss"
     )
     assert "An administrator stopped it: boss." in read(boss_client, stopped)
+    unanswered = CallEvent.objects.create(outcome="error", error_class="Unanswered")
+    assert "The tool asked the user something, and nobody answered in time." in read(
+        boss_client, unanswered
+    )
     left = CallEvent.objects.create(outcome="cancelled", decision="allow")
     assert "It was cancelled before it ended." in read(boss_client, left)
 

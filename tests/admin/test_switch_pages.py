@@ -196,15 +196,16 @@ def test_who_is_affected_is_said_before_it_is_set(boss_client: Client, issued: A
     token, _secret = issued
     called("close_room", token=token)
     called("close_room", username="<b>ben</b>", outcome="started")
+    called("close_room", username="<b>ben</b>", outcome="waiting")
     called("announce", username="eve")
     called("close_room", username="old", created_at=timezone.now() - timedelta(days=2))
     DatabaseSessions().create(Caller(user=token.user, auth=token), "2025-06-18", {}, {})
     asked = ask(boss_client, "default: tool close_room")
     assert not Switch.objects.exists()
     found = asked.context["affected"]
-    assert (found.calls, found.users_total, found.tokens_total) == (2, 2, 1)
-    assert dict(found.users) == {"ana": 1, "<b>ben</b>": 1}
-    assert (found.running_total, found.sessions) == (1, 1)
+    assert (found.calls, found.users_total, found.tokens_total) == (3, 2, 1)
+    assert dict(found.users) == {"ana": 1, "<b>ben</b>": 2}
+    assert (found.running_total, found.sessions) == (2, 1)
     text = asked.content.decode()
     assert "It is broken." in text
     assert "&lt;b&gt;ben" in text
