@@ -62,7 +62,9 @@ def _made(model: Any, values: Any) -> Any:
 
 def _is_simple(model: type[Model]) -> bool:
     """Whether no code but Django's has a say in how rows are made, and nobody listens to it."""
-    is_heard = any(s.receivers and s.has_listeners(model) for s in _SIGNALS)
+    is_heard = (pre_init.receivers and pre_init.has_listeners(model)) or (
+        post_init.receivers and post_init.has_listeners(model)
+    )
     return not is_heard and _is_made_by_django(model)
 
 
@@ -75,7 +77,6 @@ def _is_made_by_django(model: type[Model]) -> bool:
     )
 
 
-_SIGNALS: Final = (pre_init, post_init)
 _MAKING: Final = frozenset({"__init__", "__new__", "__setattr__", "from_db"})
 _STORING: Final = (DeferredAttribute, ForeignKeyDeferredAttribute)
 """What of a row's attributes only keeps what it is given."""
@@ -99,7 +100,11 @@ class Select:
         self.is_plain = sorted(map(repr, parameters)) == sorted(map(repr, marks))
         self._order = [marks.index(mark) for mark in parameters] if self.is_plain else []
         columns = [expression for expression, _, _ in compiler.select]
-        self._converters = compiler.get_converters(columns)
+        self._conversions = [
+            (index, function, expression)
+            for index, (functions, expression) in compiler.get_converters(columns).items()
+            for function in functions
+        ]
 
     def run(self, values: Sequence[Any]) -> list[Sequence[Any]]:
         """The rows, as the driver gives them, for values in the order of the marks."""
@@ -110,8 +115,7 @@ class Select:
 
     def converted(self, row: Sequence[Any]) -> list[Any]:
         """A row's values as the ORM gives them."""
-        values = list(row)
-        for index, (functions, expression) in self._converters.items():
-            for function in functions:
-                values[index] = function(values[index], expression, self._connection)
+        values, connection = list(row), self._connection
+        for index, function, expression in self._conversions:
+            values[index] = function(values[index], expression, connection)
         return values

@@ -1,5 +1,7 @@
 """The settings: one dict, `MCP_APP`, read on access, each key a typed property with its default.
 
+What was read is kept until Django says that the dict has been replaced, as a test does.
+
 `validate()` is called once at start-up and refuses what cannot be right with a sentence that says
 what to write; unknown keys are a system check (`mcp_app.E001`).
 """
@@ -7,15 +9,17 @@ what to write; unknown keys are a system check (`mcp_app.E001`).
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from django.conf import settings as django_settings
 from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 
 from mcp_app import __version__
 from mcp_app.catalog.keywords import AUDIT_LEVELS
+from mcp_app.protocol.messages import MOST_VALUES
 from mcp_app.protocol.versions import BY_NAME, VERSIONS, ProtocolVersion
 
 DEFAULTS: Final[Mapping[str, Any]] = {
@@ -41,6 +45,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "CORS": False,
     "NUM_PROXIES": 0,
     "MAX_BODY_BYTES": 10 * 1024 * 1024,
+    "MAX_BODY_VALUES": MOST_VALUES,
     "MAX_RESULT_BYTES": 4 * 1024 * 1024,
     "MAX_QUERIES": None,
     "BATCH_LIMIT": 50,
@@ -86,6 +91,7 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*\s]+/?", re.IGNORECASE)
 _POSITIVE: Final = (
     "MAX_BODY_BYTES",
+    "MAX_BODY_VALUES",
     "MAX_RESULT_BYTES",
     "BATCH_LIMIT",
     "KEEP_ALIVE",
@@ -128,10 +134,6 @@ _PATHS: Final = (
     "ON_CALL",
 )
 
-# Django's settings keep what was read in their instance's dict, and empty it when they change.
-# Looked up here it is found without the Python code that runs for each of their attributes.
-_READ: Final[Mapping[str, Any]] = object.__getattribute__(django_settings, "__dict__")
-
 
 @lru_cache(maxsize=256)
 def _imported(path: str) -> Any:
@@ -142,14 +144,6 @@ def _loaded(items: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(_imported(item) if isinstance(item, str) else item for item in items)
 
 
-_classes_of: Final = lru_cache(maxsize=64)(_loaded)
-
-
-@lru_cache(maxsize=16)
-def _versions(names: tuple[str, ...]) -> tuple[ProtocolVersion, ...]:
-    return tuple(version for version in VERSIONS if version.name in names)
-
-
 class Settings:
     """`MCP_APP` by attribute: `settings.PAGE_SIZE`. Tests override it like any Django setting."""
 
@@ -158,27 +152,25 @@ class Settings:
             default = DEFAULTS[name]
         except KeyError:
             raise AttributeError(f"MCP_APP has no setting {name!r}") from None
-        # As `raw`, which would be one more call for each of some forty reads a request.
-        configured = _READ.get("MCP_APP")
-        return (self.raw if configured is None else configured).get(name, default)
+        # Python finds it there by itself from now on: a request reads some forty.
+        value = vars(self)[name] = self.raw.get(name, default)
+        return value
 
     @property
     def raw(self) -> Mapping[str, Any]:
         """The dict as the project wrote it."""
-        found = _READ.get("MCP_APP")
-        configured: Mapping[str, Any]
-        configured = getattr(django_settings, "MCP_APP", {}) if found is None else found
+        configured: Mapping[str, Any] = getattr(django_settings, "MCP_APP", {})
         return configured
 
-    @property
+    @cached_property
     def enabled(self) -> bool:
         """Off answers a bare 404 to everything."""
         return bool(self.ENABLED)
 
-    @property
+    @cached_property
     def versions(self) -> tuple[ProtocolVersion, ...]:
         """The revisions that are served, newest first."""
-        return _versions(tuple(self.VERSIONS))
+        return tuple(version for version in VERSIONS if version.name in self.VERSIONS)
 
     @property
     def server_info(self) -> Mapping[str, Any]:
@@ -186,17 +178,17 @@ class Settings:
         info = {"name": self.SERVER_NAME, "version": str(self.SERVER_VERSION)}
         return info | ({"title": str(self.SERVER_TITLE)} if self.SERVER_TITLE else {})
 
-    @property
+    @cached_property
     def authentication_classes(self) -> tuple[type, ...]:
         """DRF authentication classes, asked in order."""
         return self._classes("AUTHENTICATION_CLASSES")
 
-    @property
+    @cached_property
     def permission_classes(self) -> tuple[type, ...]:
         """For tools that name none."""
         return self._classes("DEFAULT_PERMISSION_CLASSES")
 
-    @property
+    @cached_property
     def throttle_classes(self) -> tuple[type, ...]:
         """For tools that name none."""
         return self._classes("DEFAULT_THROTTLE_CLASSES")
@@ -208,37 +200,43 @@ class Settings:
             return ()
         return _loaded(stated if isinstance(stated, list | tuple) else [stated])
 
-    @property
+    @cached_property
     def origin_check(self) -> Callable[[str], bool] | None:
         """Asked for an Origin that no list admits."""
         check: Callable[[str], bool] | str | None = self.ORIGIN_CHECK
         return _imported(check) if isinstance(check, str) else check
 
-    @property
+    @cached_property
     def server_info_hooks(self) -> tuple[Any, ...]:
         """Hooks that say what a caller is told of the server, in order."""
         return self.hooks("SERVER_INFO")
 
-    @property
+    @cached_property
     def list_tools(self) -> tuple[Any, ...]:
         """Hooks that narrow which tools a caller sees, in order."""
         return self.hooks("LIST_TOOLS")
 
-    @property
+    @cached_property
     def before_call(self) -> tuple[Any, ...]:
         """Hooks that are asked before a tool runs, in order."""
         return self.hooks("BEFORE_CALL")
 
-    @property
+    @cached_property
     def session_ttl(self) -> timedelta:
         """How long a legacy session may idle."""
         return timedelta(seconds=self.SESSION_TTL)
 
+    def forget(self, *, setting: str, **kwargs: Any) -> None:
+        """Read anew: a setting of Django's has changed."""
+        if setting == "MCP_APP":
+            vars(self).clear()
+
     def _classes(self, name: str) -> tuple[Any, ...]:
-        return _classes_of(tuple(getattr(self, name)))
+        return _loaded(getattr(self, name))
 
 
 settings: Final = Settings()
+setting_changed.connect(settings.forget)
 
 
 def validate() -> None:

@@ -1,7 +1,7 @@
 """One caller's access, asked by lists and calls alike, remembered for the length of a request."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from django.http import HttpRequest
 from rest_framework.throttling import BaseThrottle
@@ -26,6 +26,8 @@ from mcp_app.protocol.errors import LimitsUnavailable, SwitchedOff
 from mcp_app.protocol.route import Route
 from mcp_app.protocol.versions import VERSIONS
 from mcp_app.rates import outage
+
+Declared = TypeVar("Declared", bound=Declaration)
 
 
 class CallerAccess:
@@ -65,11 +67,17 @@ class CallerAccess:
         """Whether every permission class of it admits the caller."""
         known = self._permitted.get(declared)
         if known is None:
-            self.consider([declared])
+            self._consider([declared])
             known = self._permitted[declared]
         return known
 
-    def consider(self, declarations: Iterable[Declaration]) -> None:
+    def permitted(self, declarations: Iterable[Declared]) -> list[Declared]:
+        """Those that `permits` admits, asked for together."""
+        asked = list(declarations)
+        self._consider(asked)
+        return [declared for declared in asked if self._permitted[declared]]
+
+    def _consider(self, declarations: Iterable[Declaration]) -> None:
         """Ask the permission classes, and `MCP_APP["LIST_TOOLS"]` of all tools at once.
 
         A hook is given the whole list for a call, too: what it does not list is not callable.
@@ -92,6 +100,10 @@ class CallerAccess:
     def switched_off(self, declared: Declaration) -> SwitchedOff | None:
         """What a call of it is told where a switch refuses it."""
         return self._switches.refusal_of(declared)
+
+    def switched_on(self, declarations: list[Declaration]) -> list[Declaration]:
+        """Those that no switch refuses."""
+        return self._switches.spared(declarations)
 
     def in_maintenance(self) -> SwitchedOff | None:
         """What every request is told while the server is closed."""

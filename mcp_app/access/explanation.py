@@ -89,7 +89,7 @@ def _maintenance(access: CallerAccess) -> Gate:
 
 
 def _permissions(declared: Declaration, caller: Caller, access: CallerAccess) -> Iterator[Gate]:
-    method = _("asked as %s") % method_of(declared)
+    method = _("asked as an HTTP %s") % method_of(declared)
     for cls in permission_classes(declared):
         with lacking(caller.user) as missed:
             passed, why = _permits(cls, declared, access)

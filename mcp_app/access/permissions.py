@@ -57,7 +57,7 @@ class Permissions:
     def __init__(self, user: Any) -> None:
         self._user = user
         self._default: Classes | None = None
-        self._said: dict[tuple[Classes, str], bool] = {}
+        self._said: dict[tuple[Classes, str, Any], bool] = {}
 
     def admit(self, declared: Declaration, request_for: Callable[[Declaration], Any]) -> bool:
         """Whether every permission class of it says yes. Never raises.
@@ -69,10 +69,11 @@ class Permissions:
         if classes is None:
             classes = self._default = self._default or settings.permission_classes
         looks = _looks_of(classes)
-        if looks is not _Looks.CALLER:
+        model = getattr(declared.queryset, "model", None) if looks is _Looks.VIEW else None
+        if looks is _Looks.REQUEST or (looks is _Looks.VIEW and model is None):
             return self._ask(declared, classes, looks, request_for)
-        # It is the same of everything that has the same hints.
-        key = (classes, method_of(declared))
+        # It is the same of everything that has the same hints, and its rows of the same model.
+        key = (classes, method_of(declared), model)
         if key not in self._said:
             self._said[key] = self._ask(declared, classes, looks, request_for)
         return self._said[key]

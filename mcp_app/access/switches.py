@@ -50,9 +50,20 @@ class Switches:
             (_told(one) for one in self._in_force() if one.kind == SwitchKind.MAINTENANCE), None
         )
 
+    def spared(self, declarations: list[Declaration]) -> list[Declaration]:
+        """Those that no switch minds."""
+        if not self._in_force():
+            return declarations
+        return [declared for declared in declarations if self.refusal_of(declared) is None]
+
     def refusal_of(self, declared: Declaration) -> SwitchedOff | None:
         """What a call of it is told; None where no switch minds."""
-        return next((_told(one) for one in self._in_force() if _minds(one, declared)), None)
+        switch = self.refusing(declared)
+        return None if switch is None else _told(switch)
+
+    def refusing(self, declared: Declaration) -> Switch | None:
+        """The switch that refuses a call of it; None where none does."""
+        return next((one for one in self._in_force() if _minds(one, declared)), None)
 
 
 def turn(switch: Switch) -> Switch:
@@ -62,15 +73,15 @@ def turn(switch: Switch) -> Switch:
     """
     with transaction.atomic(using=router.db_for_write(Switch)):
         for earlier in same(switch):
-            lift(earlier)
+            lift(earlier, by=switch.set_by)
         switch.save()
     return switch
 
 
-def lift(switch: Switch, now: datetime | None = None) -> None:
+def lift(switch: Switch, now: datetime | None = None, *, by: Any = None) -> None:
     """End a switch now; it stays as history."""
-    switch.lifted_at = now or timezone.now()
-    switch.save(update_fields=["lifted_at"])
+    switch.lifted_at, switch.lifted_by = now or timezone.now(), by
+    switch.save(update_fields=["lifted_at", "lifted_by"])
 
 
 def same(switch: Switch) -> list[Switch]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from mcp_app.auth.own import allowed_scopes, check_limits, longest_days
 from mcp_app.catalog.definition import Tool
@@ -15,6 +16,8 @@ from mcp_app.models import Token
 class OwnTokenForm(NewTokenForm):
     """Asks for nothing beyond the limits; `auth.own` holds them when the token is saved."""
 
+    field_order = ("name", "scopes", "tools", "read_only", "expiry", "expires_at")
+
     class Meta(NewTokenForm.Meta):
         fields: ClassVar = ["name", "scopes", "tools", "read_only", "expires_at"]
 
@@ -25,10 +28,10 @@ class OwnTokenForm(NewTokenForm):
         fields["scopes"].choices = [one for one in scope_choices() if one[0] in allowed]
         if not allowed:
             del fields["scopes"]
-        fields["tools"].offer(tool_choices(tools))
+        fields["tools"].offer(tool_choices(tools), _("Any tool that you may call"))
         spans = spans_within(longest_days())
         fields["expiry"].choices = spans
-        fields["expiry"].initial = [value for value, _ in spans if value.isdecimal()][:2][-1]
+        fields["expiry"].initial = [value for value, _label in spans if value.isdecimal()][:2][-1]
 
     def clean(self) -> dict[str, Any]:
         """Hold the end to the limit of users, too."""

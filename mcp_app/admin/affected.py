@@ -10,7 +10,7 @@ from django.utils import timezone
 from mcp_app.audit.storage import database
 from mcp_app.auth.liveness import live_sessions
 from mcp_app.catalog.registry import servers
-from mcp_app.models import CallEvent, CallOutcome, Switch, SwitchKind
+from mcp_app.models import UNENDED, CallEvent, Switch, SwitchKind
 from mcp_app.models.switches import SwitchNoun
 
 SPAN: Final = timedelta(days=1)
@@ -58,7 +58,7 @@ def affected(switch: Switch) -> Affected:
         tokens=Count("token", distinct=True),
     )
     callers = rows.exclude(username="").values_list("username").annotate(n=Count("pk"))
-    running = rows.filter(outcome=CallOutcome.STARTED)
+    running = rows.filter(outcome__in=UNENDED)
     return Affected(
         calls=counts["calls"],
         users=list(callers.order_by("-n", "username")[:MOST]),

@@ -281,7 +281,7 @@ class DurationFilter(FormFilter):
 
     def fields(self) -> list[Field]:
         """Two numbers."""
-        labels = {"min_ms": _("At least, in ms"), "max_ms": _("At most, in ms")}
+        labels = {"min_ms": _("Took at least, in ms"), "max_ms": _("Took at most, in ms")}
         return [
             Field(name=name, label=label, value=self.value(name), kind="number")
             for name, label in labels.items()

@@ -19,7 +19,7 @@ from mcp_app.admin.explaining import ExplainPage
 from mcp_app.admin.pages import Page
 from mcp_app.admin.paging import BoundedPaginator
 from mcp_app.admin.subjects import SOURCE
-from mcp_app.dispatch.services import may_use
+from mcp_app.dispatch.services import usable
 from mcp_app.models.people import active
 from mcp_app.transports.subjects import access_of, caller_of
 
@@ -114,7 +114,7 @@ def rows(page: "Shown[Entry]", users: list[Any]) -> list[Row]:
         for server, known in switches.items():
             access = access_of(caller, server, switches=known)
             mine = [entry for entry in held if entry.server is server]
-            access.consider([entry.declared for entry in mine])
+            shown = frozenset(usable(access, caller, [entry.declared for entry in mine]))
             for entry in mine:
-                held[entry].append((user, may_use(access, caller, entry.declared)))
+                held[entry].append((user, entry.declared in shown))
     return [Row(entry, cells) for entry, cells in held.items()]

@@ -12,6 +12,7 @@ from mcp_app.access.explanation import class_text, permission_classes
 from mcp_app.access.switches import Switches
 from mcp_app.admin.details import details
 from mcp_app.admin.entries import LABELS, Entry, entries, find
+from mcp_app.admin.lifting import LiftPage
 from mcp_app.admin.links import address, log_url, page_url
 from mcp_app.admin.pages import LIST, Page, registered
 from mcp_app.admin.trying import TryPage
@@ -87,16 +88,16 @@ class CatalogueAdmin(TryPage):
             raise Http404
         declared = entry.declared
         used = self.usage(request, [entry])
-        off = Switches(entry.server).refusal_of(declared)
+        switches = Switches(entry.server)
         return self.page_response(
             request,
             "admin/mcp_app/catalogue/entry.html",
             declared.title or declared.key,
             details=details(entry),
-            off=off,
+            off=switches.refusal_of(declared),
             busy=_busy(entry, used),
             log=log_url(request, _query(entry, used)) if used is not None else "",
-            ways=self._ways(request, entry, off),
+            ways=self._ways(request, entry, switches.refusing(declared)),
         )
 
     def usage(self, request: HttpRequest, among: list[Entry]) -> Usage | None:
@@ -124,14 +125,16 @@ class CatalogueAdmin(TryPage):
             "log": log_url(request, _query(entry, used)) if used is not None else "",
         }
 
-    def _ways(self, request: HttpRequest, entry: Entry, off: Any) -> list[tuple[Any, str]]:
+    def _ways(
+        self, request: HttpRequest, entry: Entry, off: Switch | None
+    ) -> list[tuple[Any, str]]:
         """Where one may go from here."""
         of = {"of": entry.reference}
         found = [
             (_("Try it"), self._try_url(request, entry)),
             (_("Explain: who may, and why"), page_url(request, Catalogue, "explain", of)),
             (_("Who may call it"), self._callers_url(request, entry)),
-            (_("Switch it off"), "" if off else self._switch_url(request, entry)),
+            self._switch(request, entry, off),
         ]
         return [(said, url) for said, url in found if url]
 
@@ -143,11 +146,18 @@ class CatalogueAdmin(TryPage):
         is_tool, asked = entry.kind == "tool", {"q": entry.declared.key}
         return page_url(request, Catalogue, "callers", asked) if is_tool else ""
 
-    def _switch_url(self, request: HttpRequest, entry: Entry) -> str:
+    def _switch(self, request: HttpRequest, entry: Entry, off: Switch | None) -> tuple[Any, str]:
+        """Where it is switched off; of what is off, where that is lifted, or seen."""
         held = registered(request).get(Switch)
-        if held is None or not held.has_add_permission(request):
-            return ""
-        return address(held, "add", {"kind": "off", "of": entry.reference})
+        if not isinstance(held, LiftPage):
+            return "", ""
+        if off is None:
+            url = address(held, "add", {"kind": "off", "of": entry.reference})
+            return _("Switch it off"), url if held.has_add_permission(request) else ""
+        if url := held.lift_url(request, off):
+            return _("Lift the switch"), url
+        seen = held.has_view_permission(request, off)
+        return _("The switch"), address(held, "change", {}, off.pk) if seen else ""
 
 
 def _busy(entry: Entry, used: Usage | None) -> Any:

@@ -66,9 +66,16 @@ def details(entry: Entry) -> Details:
 
 def _hints(declared: Declaration) -> Iterator[Fact]:
     said = {True: _("yes"), False: _("no"), None: _("not said")}
+    means = {
+        "read_only": _("it changes nothing"),
+        "destructive": _("it may delete or overwrite"),
+        "idempotent": _("the same call again changes nothing more"),
+        "open_world": _("it reaches beyond this product"),
+    }
     if isinstance(declared, Tool):
         for name, word in HINTS.items():
-            yield str(word), said[getattr(declared, name)]
+            hint = getattr(declared, name)
+            yield str(word), f"{said[hint]}: {means[name]}" if hint else said[hint]
     if isinstance(declared, Readable):
         yield _("Media type"), declared.mime_type or _("not said")
     yield _("Declared in"), codes([declared.module])
@@ -78,13 +85,23 @@ def _guards(declared: Declaration) -> Iterator[Fact]:
     classes = codes([class_text(cls) for cls in permission_classes(declared)])
     usual = "" if declared.permission_classes is not None else _("(the project's default)")
     yield _("Permission classes"), format_html_join(" ", "{}", ((classes,), (usual,)))
-    yield _("Asked as"), codes([method_of(declared)])
-    yield _("Scopes of a token"), _scopes(declared)
+    yield _("HTTP method that these are shown"), codes([method_of(declared)])
+    yield _("Scopes that a token needs"), _scopes(declared)
     if declared.client_capabilities:
         yield _("Capabilities of the client"), codes([*declared.client_capabilities])
     if isinstance(declared, Tool):
-        yield _("A person is asked"), declared.confirm or _("no")
-    yield _("Kept of its arguments"), declared.audit or settings.AUDIT_ARGUMENTS
+        yield _("A person is asked first"), declared.confirm or _("no")
+    yield _("Arguments in the call log"), _kept(declared.audit or settings.AUDIT_ARGUMENTS)
+
+
+def _kept(level: str) -> str:
+    """What a call's row has of its arguments."""
+    return {
+        "none": _("none"),
+        "names": _("their names, without values"),
+        "redacted": _("names and values; secrets and what is marked sensitive are left out"),
+        "digest": _("a digest keyed with SECRET_KEY: equal ones mean equal arguments"),
+    }[level]
 
 
 def _scopes(declared: Declaration) -> Any:

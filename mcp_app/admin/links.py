@@ -44,7 +44,7 @@ def calls_url(request: HttpRequest, of: Any) -> str:
 def tokens_url(request: HttpRequest, user: Any) -> str:
     """The list of a user's tokens; empty for who may not see it."""
     held = registered(request).get(Token)
-    if held is None or not held.has_view_permission(request):
+    if held is None or not held.has_view_permission(request) or not _is_user(user):
         return ""
     return address(held, "changelist", {"user": user.get_username()})
 
@@ -54,7 +54,7 @@ def issue_url(request: HttpRequest, user: Any) -> str:
     held = registered(request).get(Token)
     if held is None or not held.has_add_permission(request):
         return ""
-    if not user.is_active or not may_act_as(request, user):
+    if not _is_user(user) or not user.is_active or not may_act_as(request, user):
         return ""
     # Where users are found by typing, the form knows them by key, and elsewhere by name.
     is_found = "user" in held.get_autocomplete_fields(request)
@@ -90,7 +90,7 @@ def view_as_url(request: HttpRequest, of: Any) -> str:
     """What a user, or a token's holder, is shown; empty for who may not see it."""
     token = of if isinstance(of, Token) else None
     user = token.user if token is not None else of
-    if not hasattr(user, "get_username"):
+    if not _is_user(user):
         return ""
     asked = {"user": user.get_username()}
     newest = None if token is None else newest_secret(token)
@@ -105,11 +105,15 @@ def address(held: admin.ModelAdmin, page: str, query: Mapping[str, str], *args: 
     return f"{url}?{urlencode(query)}" if query else url
 
 
+def _is_user(of: Any) -> bool:
+    return hasattr(of, "get_username")
+
+
 def _query(of: Any) -> dict[str, str]:
     if isinstance(of, TokenSecret):
         return {"secret": f"mcp_{of.lookup}"}
     if not isinstance(of, Token):
-        return {"user": of.get_username()} if hasattr(of, "get_username") else {}
+        return {"user": of.get_username()} if _is_user(of) else {}
     return {"token": token_in_log(of)}
 
 

@@ -36,7 +36,7 @@ class StopPage(PagesAdmin):
 
     def stop_url(self, request: HttpRequest, event: CallEvent) -> str:
         """Where a call is stopped; empty for one that has ended, and who may not."""
-        runs = event.outcome == CallOutcome.STARTED and event.correlation_id
+        runs = not event.has_ended and event.correlation_id
         if not runs or not self.has_stop_permission(request):
             return ""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_stop"
@@ -52,7 +52,7 @@ class StopPage(PagesAdmin):
                 request, self.opts, object_id
             )
             return missing
-        if event.outcome != CallOutcome.STARTED:
+        if event.has_ended:
             said = _("The call has ended already: %(outcome)s.")
             outcome = event.get_outcome_display()
             self.message_user(request, said % {"outcome": outcome}, messages.INFO)
@@ -96,7 +96,7 @@ class StopPage(PagesAdmin):
         deadline, pause = time.monotonic() + PATIENCE, threading.Event()
         while True:
             now = self.get_queryset(request).filter(pk=event.pk).first()
-            if now is None or now.outcome != CallOutcome.STARTED:
+            if now is None or now.has_ended:
                 return now
             if time.monotonic() > deadline:
                 return None

@@ -17,7 +17,7 @@ from mcp_app.admin.display import change_link
 from mcp_app.admin.entries import find_called
 from mcp_app.admin.links import page_url
 from mcp_app.admin.stops import StopPage
-from mcp_app.audit.gates import deciding_gate
+from mcp_app.audit.gates import Gate, deciding_gate
 from mcp_app.audit.outcomes import GROUP_OF
 from mcp_app.models import CallEvent, CallOutcome, Catalogue, Token
 
@@ -29,6 +29,10 @@ NEAR: Final = timedelta(days=1)
 
 ENDINGS: Final[Mapping[str, Any]] = {
     CallOutcome.STARTED: _("It has begun, and no end is recorded: it runs, or its process died."),
+    CallOutcome.WAITING: _(
+        "The user is asked whether it may run, and no answer is recorded: it waits, or its process"
+        " died. Nothing has run."
+    ),
     CallOutcome.OK: _("It was answered."),
     CallOutcome.ERROR: _("It was answered with an error that its caller can read and act on."),
     CallOutcome.DENIED: _("The caller may not do this."),
@@ -45,6 +49,13 @@ ENDINGS: Final[Mapping[str, Any]] = {
         " correlation id; the traceback is in the server's log under the same id."
     ),
 }
+
+
+UNANSWERED: Final[Mapping[str, Any]] = {
+    "Unanswered": _("The tool asked the user something, and nobody answered in time."),
+    "CannotAsk": _("The tool had something to ask the user, who could not be asked."),
+}
+"""By the error class of a tool that asked in vain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +98,7 @@ class StoryPage(StopPage):
             "called_with": self._token(event),
             "let_in": event.outcome != CallOutcome.UNAUTHENTICATED,
             "gate": gate,
-            "ending": gate.ending or ENDINGS.get(event.outcome, ""),
+            "ending": _ending(event, gate),
             "around": around(event, self.get_queryset(request)),
             "lists": lists_with(event),
             "in_catalogue": self._in_catalogue(request, event),
@@ -124,6 +135,16 @@ class StoryPage(StopPage):
         token = Token.objects.filter(Q(pk=event.token_id)).first()
         name = event.token_name
         return change_link(self.admin_site.name, token, name or token.name) if token else name
+
+
+def _ending(event: CallEvent, gate: Gate) -> Any:
+    """How it ended: as the row says, as the gate says, or as all of its outcome."""
+    before, by, name = event.error_text.partition("stopped by ")
+    if event.outcome == CallOutcome.CANCELLED and by and not before:
+        return _("An administrator stopped it: %s.") % name
+    if event.outcome == CallOutcome.ERROR and event.error_class in UNANSWERED:
+        return UNANSWERED[event.error_class]
+    return gate.ending or ENDINGS.get(event.outcome, "")
 
 
 def around(event: CallEvent, rows: QuerySet[CallEvent]) -> Around | None:

@@ -11,12 +11,12 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.access.switches import lift, same, turn
+from mcp_app.access.switches import same, turn
 from mcp_app.admin.affected import affected
 from mcp_app.admin.display import moment, two_lines
 from mcp_app.admin.entries import Entry, find, find_switched
+from mcp_app.admin.lifting import LiftPage
 from mcp_app.admin.links import page_url
-from mcp_app.admin.pages import PagesAdmin
 from mcp_app.catalog.registry import servers
 from mcp_app.models import Catalogue, Switch, SwitchKind
 from mcp_app.models.switches import declared, noun_of
@@ -91,16 +91,16 @@ def _meant(switch: Switch) -> str:
 
 
 @admin.register(Switch)
-class SwitchAdmin(PagesAdmin):
+class SwitchAdmin(LiftPage):
     """Set and lifted, never edited: what was in force when stays true."""
 
     form = SwitchForm
     list_display = ("what", "told", "set_since", "ends", "in_force")
     list_filter = ("kind", "server")
-    list_select_related = ("set_by",)
+    list_select_related = ("set_by", "lifted_by")
     search_fields = ("name", "reason")
     actions = ("lift_switches",)
-    readonly_fields = ("since", "set_by", "lifted_at")
+    readonly_fields = ("since", "set_by", "lifted_at", "lifted_by")
     show_facets = admin.ShowFacets.NEVER
 
     def add_view(
@@ -160,10 +160,6 @@ class SwitchAdmin(PagesAdmin):
         """Rows are the history."""
         return False
 
-    def has_lift_permission(self, request: HttpRequest) -> bool:
-        """Lifting takes the model's change permission, which opens no form here."""
-        return bool(request.user.has_perm("mcp_app.change_switch"))
-
     def save_model(self, request: HttpRequest, obj: Switch, form: Any, change: bool) -> None:
         """Set it in the place of one for the same."""
         obj.set_by = request.user  # type: ignore[assignment]  # staff alone come here
@@ -174,8 +170,7 @@ class SwitchAdmin(PagesAdmin):
         """End those in force."""
         live = [switch for switch in queryset if switch.is_in_force]
         for switch in live:
-            lift(switch)
-            self.log_change(request, switch, gettext("Lifted."))
+            self.lift(request, switch)
         said = ngettext("%(n)d switch lifted.", "%(n)d switches lifted.", len(live))
         self.message_user(request, said % {"n": len(live)}, messages.SUCCESS)
 
@@ -196,10 +191,16 @@ class SwitchAdmin(PagesAdmin):
         """When it was set, and by whom."""
         return two_lines(moment(switch.since, seconds=False), switch.set_by or "")
 
-    @admin.display(description=_("until"), ordering="until")
+    @admin.display(description=_("end"), ordering="until")
     def ends(self, switch: Switch) -> Any:
-        """When it ends, or was lifted."""
-        return moment(switch.lifted_at or switch.until, seconds=False)
+        """When it ends, or was lifted, and by whom."""
+        if switch.lifted_at is not None:
+            by = _("lifted by %s") % switch.lifted_by if switch.lifted_by else _("lifted")
+            return two_lines(moment(switch.lifted_at, seconds=False), by)
+        if switch.until is None:
+            return _("until it is lifted")
+        by = _("ends by itself") if switch.is_in_force else _("ended by itself")
+        return two_lines(moment(switch.until, seconds=False), by)
 
     @admin.display(description=_("in force"), boolean=True)
     def in_force(self, switch: Switch) -> bool:

@@ -66,7 +66,7 @@ class TailPage(StopPage):
         """What is new, as JSON; the socket pushes the same."""
         if not self.has_tail_permission(request):
             return JsonResponse({}, status=403)
-        said = [request.GET.get(name, "") for name in ("cursor", "have", "open", "floor")]
+        said = [request.GET.get(name, "") for name in ("cursor", "have", "open", "waits", "floor")]
         chosen = self._filters(request)
         everything = self.get_queryset(request).defer("arguments", "error_text")
         found = news(everything, _wanted(everything, request, chosen), Asked.parse(*said), _now())
@@ -139,5 +139,6 @@ def _row(event: CallEvent) -> dict[str, Any]:
         "outcome": event.get_outcome_display(),
         "tone": tone(event.outcome),
         "duration": duration(event.duration_ms) if event.duration_ms is not None else "",
-        "open": event.outcome == CallOutcome.STARTED,
+        "open": not event.has_ended,
+        "waits": event.outcome == CallOutcome.WAITING,
     }

@@ -17,9 +17,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_variables
 
+from mcp_app.admin.subjects import SOURCE
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.snippets import endpoint_url, snippets
 from mcp_app.models import Token, TokenSecret
+from mcp_app.transports.reach import why_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,10 @@ class TokenPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
     ) -> HttpResponse:
         """The answer that carries new secrets. Nothing else ever does."""
         url = endpoint_url(request)
+        only = shown[0].token if len(shown) == 1 else None
         context: dict[str, Any] = {
             "shown": shown,
+            "nothing": why_nothing(only, source=SOURCE) if only else "",
             "skipped": skipped,
             "snippets": snippets(url, shown[0].secret.reveal()) if url and len(shown) == 1 else (),
             "endpoint": url,
@@ -110,4 +114,4 @@ class TokenPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
 
 def may_act_as(request: Any, user: Any) -> bool:
     """A new secret lets its reader act as its user, so only superusers get a superuser's."""
-    return request.user.is_superuser or not getattr(user, "is_superuser", False)
+    return not getattr(user, "is_superuser", False) or request.user.is_superuser

@@ -148,6 +148,7 @@ class TokenAdmin(TokenBulk):
         if hasattr(get_user_model(), "is_superuser") and not request.user.is_superuser:
             users = users.filter(is_superuser=False)
         kwargs["queryset"] = users
+        kwargs["help_text"] = _("It works as this user, and does no more than the user may.")
         if self.get_autocomplete_fields(request):
             kwargs["widget"] = UserSelect(db_field, self.admin_site)
         else:
@@ -240,7 +241,8 @@ class TokenAdmin(TokenBulk):
     @admin.display(description=_("last used"), ordering="last_used_at")
     def last_used(self, token: Token) -> Any:
         """The latest use of any of its secrets."""
-        return moment(getattr(token, "last_used_at", None), seconds=False)
+        at = getattr(token, "last_used_at", None)
+        return moment(at, seconds=False) if at else _("never")
 
     @admin.display(description=_("created"), ordering="created_at")
     def created(self, token: Token) -> Any:

@@ -1,13 +1,15 @@
 """View as: the lists of a user, or of a token's holder, as they are sent, and what they cost."""
 
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.access.explanation import Gate
+from mcp_app.access.checks import CallerAccess
+from mcp_app.access.explanation import Gate, explain
 from mcp_app.admin.callers_table import CallersPage
-from mcp_app.admin.entries import offering, reference
+from mcp_app.admin.entries import Entry, entries, offering, reference
 from mcp_app.admin.pages import Page
 from mcp_app.admin.subjects import SubjectForm
 from mcp_app.catalog.registry import MCPServer
@@ -28,6 +30,24 @@ KINDS: Final = {
     "resourceTemplates": "template",
     "prompts": "prompt",
 }
+
+
+@dataclass(slots=True)
+class Shut:
+    """A gate that keeps things out of an empty list: one of them, and how many they are."""
+
+    gate: Gate
+    entry: Entry
+    count: int = 0
+
+
+class Shown(NamedTuple):
+    """One list as a page has it: its rows, or which gates leave it empty."""
+
+    title: Any
+    listed: Listed
+    rows: list[tuple[Any, str]]
+    shut: list[Shut]
 
 
 class ViewAsPage(CallersPage):
@@ -67,15 +87,43 @@ class ViewAsPage(CallersPage):
 
 def view_of(caller: Caller, server: MCPServer) -> dict[str, Any]:
     """A server as the caller has it: the lists, and the estimate of what all of them cost."""
-    lists = lists_of(caller, access_of(caller, server), server)
+    access = access_of(caller, server)
+    lists = lists_of(caller, access, server)
     tokens = tokens_of(sum(listed.size for listed in lists))
     return {
         "server": server,
-        "lists": [(MEMBERS[listed.member], listed, _rows(listed, server)) for listed in lists],
+        "lists": [
+            Shown(
+                MEMBERS[listed.member],
+                listed,
+                _rows(listed, server),
+                _shut(listed, caller, access, server),
+            )
+            for listed in lists
+        ],
         "size": sum(listed.size for listed in lists),
         "tokens": tokens,
         "too_many": tokens > settings.LIST_TOKENS_WARNING,
     }
+
+
+def _shut(listed: Listed, caller: Caller, access: CallerAccess, server: MCPServer) -> list[Shut]:
+    """Of an empty list, the first gates that shut, the one that shuts most of it first."""
+    if listed.items or listed.refusal:
+        return []
+    found: dict[tuple[str, str], Shut] = {}
+    for entry in _declared(listed, server):
+        gates = explain(entry.declared, caller, access)
+        first = next((gate for gate in gates if gate.passed is False), None)
+        if first is not None:
+            shut = found.setdefault((first.name, first.why), Shut(first, entry))
+            shut.count += 1
+    return sorted(found.values(), key=lambda shut: -shut.count)
+
+
+def _declared(listed: Listed, server: MCPServer) -> list[Entry]:
+    kind = KINDS[listed.member]
+    return [entry for entry in entries() if entry.server is server and entry.kind == kind]
 
 
 def _rows(listed: Listed, server: MCPServer) -> list[tuple[Any, str]]:

@@ -29,7 +29,7 @@ _TEXTS: Final = (
     *("client_name", "client_version", "protocol_version"),
 )
 """What of a record a caller may have written as they liked."""
-_NEVER_CALLED: Final = {Outcome.STARTED, Outcome.UNKNOWN, Outcome.REFUSED}
+_NEVER_CALLED: Final = {Outcome.UNKNOWN, Outcome.REFUSED}
 
 
 class Announcer:
@@ -46,7 +46,7 @@ class Announcer:
             entries: rows in the order they were committed.
             now: in the calling thread, before this returns.
         """
-        ended = [entry for entry in entries if entry.stored and _has_ended(entry)]
+        ended = [entry for entry in entries if entry.stored and entry.event.has_ended]
         if not ended or not _has_listeners():
             return
         for entry in ended:
@@ -74,10 +74,6 @@ class Announcer:
         close_old_connections()
         for entry in entries:
             _announce(entry)
-
-
-def _has_ended(entry: Entry) -> bool:
-    return entry.event.outcome != Outcome.STARTED
 
 
 def _has_listeners() -> bool:

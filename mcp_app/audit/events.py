@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from django.conf import settings as django_settings
 from django.db.models import CharField
+from django.utils.crypto import salted_hmac
 
 from mcp_app.audit.keys import SecretKeys, secret_keys
 from mcp_app.audit.redaction import hidden_texts, stored_arguments
@@ -34,19 +35,22 @@ FINISHED: Final = (
     "error_text",
     "result_bytes",
 )
-"""The columns that the end of a call changes in its `started` row."""
+"""The columns that change while a call goes on, and with its end."""
 
 _WIDTHS: Final = {
     field.name: field.max_length or 0
     for field in CallEvent._meta.concrete_fields
     if isinstance(field, CharField)
 }
+_READ: Final = {name: 4 * width + 2 * MARGIN for name, width in _WIDTHS.items()}
+"""Characters of a text that are looked at for such a column."""
 _TEXTS: Final = (
     *("session_id", "method", "tool", "source", "transport", "decision", "outcome"),
     *("error_class", "protocol_version", "client_name", "client_version"),
 )
 """The columns that hold a text of the record's as it is, cleaned."""
 _UNREADABLE: Final = "[unreadable]"
+_WITHHELD: Final = "[withheld: the arguments hold too much that it might quote]"
 
 
 def to_event(record: CallRecord) -> CallEvent:
@@ -83,10 +87,10 @@ def _moment(seconds: float) -> datetime:
 def _who(record: CallRecord) -> dict[str, Any]:
     """The caller by key and, because users and tokens may be deleted, by name."""
     user, token = record.user, record.token
-    known = getattr(user, "pk", None) is not None
     return {
-        "user_id": user.pk if known else None,
-        "username": _column(user.get_username(), "username") if known else "",
+        "user_id": getattr(user, "pk", None),
+        # Django takes the key from a user whom the call itself has deleted; the name is known.
+        "username": _column(getattr(user, "get_username", str)(), "username"),
         "token_id": token.pk if isinstance(token, Token) else None,
         "token_name": _column(getattr(token, "name", ""), "token_name"),
         "token_lookup": _column(record.token_lookup, "token_lookup"),
@@ -97,10 +101,9 @@ def _column(value: object, name: str) -> str:
     """`value` as one printable line without secrets, no longer than the column."""
     if not value:
         return ""
-    width = _WIDTHS[name]
     # What stands far behind the column's end is not looked at: clients have sent megabytes.
     text = value if isinstance(value, str) else repr(value)
-    return _line(text[: 4 * width + 2 * MARGIN], width)
+    return _line(text[: _READ[name]], _WIDTHS[name])
 
 
 @lru_cache(maxsize=2048)
@@ -111,19 +114,28 @@ def _line(text: str, width: int) -> str:
 
 
 def _error_text(record: CallRecord, keys: SecretKeys) -> str:
-    """The error's text without what `_arguments` leaves out."""
+    """The error's text without what `_arguments` leaves out; none where that is too much."""
     told = record.disclosure if _level(record) == "redacted" else NOTHING
     hidden = hidden_texts(record.arguments, keys=keys, disclosure=told)
+    if hidden is None:
+        return _WITHHELD
     return redact_text(record.error_text, keys, limit=ERROR_TEXT_LIMIT, known=hidden)
 
 
 def _arguments(record: CallRecord, keys: SecretKeys) -> Any:
     level, told = _level(record), record.disclosure
     try:
-        return stored_arguments(record.arguments, level, keys=keys, disclosure=told)
+        return stored_arguments(
+            record.arguments, level, keys=keys, disclosure=told, key=_digest_key()
+        )
     except Exception:
         logger.exception("The arguments of %s could not be stored", record.correlation_id)
         return _UNREADABLE
+
+
+def _digest_key() -> bytes:
+    """Of this project alone, so that no digest can be made elsewhere to compare."""
+    return salted_hmac("mcp_app.audit", "arguments", algorithm="sha256").digest()
 
 
 def _level(record: CallRecord) -> str:

@@ -4,7 +4,7 @@ Knows the words that dispatch writes there. What no field tells is told as not r
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.utils.translation import gettext_lazy as _
@@ -113,7 +113,7 @@ _WITHDRAWN: Final[Mapping[str, Any]] = {
 _INCAPABLE: Final = frozenset({"MissingCapability", "CapabilityNotNegotiated"})
 _HIDING: Final = frozenset({"UnknownTool", "UnknownPrompt", "ResourceNotFound"})
 _RAN: Final = frozenset(
-    {Outcome.STARTED, Outcome.OK, Outcome.ERROR, Outcome.FAILED, Outcome.TIMEOUT}
+    {Outcome.STARTED, Outcome.WAITING, Outcome.OK, Outcome.ERROR, Outcome.FAILED, Outcome.TIMEOUT}
     | {Outcome.CANCELLED, Outcome.ASKED}
 )
 _ASKING: Final = Gate(
@@ -221,6 +221,8 @@ def _passed(event: CallEvent) -> Gate:
             return Gate(_("All let it in"), _("Each gate that it met said yes."))
         case Decision.CONFIRM if event.outcome == Outcome.ASKED:
             return _ASKING
+        case Decision.CONFIRM if event.outcome == Outcome.WAITING:
+            return replace(_ASKING, ending="")
         case Decision.CONFIRM if event.error_text == WHILE_ASKED:
             return _GIVEN_UP
         case Decision.CONFIRM:

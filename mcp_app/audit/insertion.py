@@ -4,7 +4,10 @@ Of a row the ORM makes SQL anew each time; here the SQL stays, and each value is
 field prepares it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import itemgetter
+from types import NoneType
 from typing import Any, Final
 
 from django.db import connections
@@ -19,7 +22,8 @@ _MOST: Final = 32
 """Rows of one statement: SQLite takes 999 values at once."""
 _FIELDS: Final = [field for field in CallEvent._meta.concrete_fields if not field.primary_key]
 _PLAIN: Final = {CharField: str, TextField: str, FloatField: float}
-"""What such a field hands on as it is."""
+"""What such a field hands on as it is; every field hands on None."""
+_values_of: Final = itemgetter(*(field.attname for field in _FIELDS))
 
 
 def insert(events: Sequence[CallEvent], alias: str) -> None:
@@ -44,7 +48,6 @@ class _Insert:
 
     def __init__(self, connection: BaseDatabaseWrapper, count: int) -> None:
         self._connection = connection
-        self._fields = [(f.attname, _PLAIN.get(type(f)), f.get_db_prep_save) for f in _FIELDS]
         self._sql, parameters = _compiled(connection, count)
         # PostgreSQL is given the values of each column together (UNNEST), others row by row.
         self._by_column = all(isinstance(parameter, list) for parameter in parameters)
@@ -66,10 +69,20 @@ class _Insert:
 
     def _values(self, event: dict[str, Any]) -> list[Any]:
         """As the driver is given them."""
-        return [
-            value if type(value := event[name]) is plain else prepare(value, self._connection)
-            for name, plain, prepare in self._fields
-        ]
+        values = list(_values_of(event))
+        for place, prepare in _to_prepare(tuple(map(type, values))):
+            values[place] = prepare(values[place], self._connection)
+        return values
+
+
+@lru_cache(maxsize=256)
+def _to_prepare(types: tuple[type, ...]) -> list[tuple[int, Callable[..., Any]]]:
+    """Where in a row of such values one stands that its field does not hand on as it is."""
+    return [
+        (place, field.get_db_prep_save)
+        for place, (field, kind) in enumerate(zip(_FIELDS, types, strict=True))
+        if kind not in (_PLAIN.get(type(field)), NoneType)
+    ]
 
 
 def _compiled(connection: BaseDatabaseWrapper, count: int) -> tuple[str, Sequence[Any]]:

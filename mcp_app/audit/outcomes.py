@@ -6,7 +6,7 @@ from typing import Final
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.models import CallOutcome
+from mcp_app.models import UNENDED, CallOutcome
 
 
 class OutcomeGroup(models.TextChoices):
@@ -29,7 +29,7 @@ GROUPS: Final[Mapping[OutcomeGroup, tuple[CallOutcome, ...]]] = {
         CallOutcome.UNAUTHENTICATED,
         CallOutcome.THROTTLED,
     ),
-    OutcomeGroup.UNFINISHED: (CallOutcome.STARTED, CallOutcome.CANCELLED, CallOutcome.ASKED),
+    OutcomeGroup.UNFINISHED: (*UNENDED, CallOutcome.CANCELLED, CallOutcome.ASKED),
 }
 """Every outcome is in one group."""
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from mcp_app.audit.chain import ChainRefused, append, check_continuable, head, retried, sealed_to
 from mcp_app.audit.leaves import leaves_of, packed
 from mcp_app.audit.storage import LONGEST_CALL
-from mcp_app.models import CallEvent, CallOutcome, Seal
+from mcp_app.models import UNENDED, CallEvent, Seal
 
 ROWS: Final = 1000
 """In one link: a fault is found in as many rows, and then in one."""
@@ -24,7 +24,7 @@ _LOCK_PAUSE: Final = 0.5
 def seal(alias: str, *, adopt: bool = False) -> Iterator[Seal]:
     """Seal what has happened and will not change, link by link, each in its own transaction.
 
-    A row that is `started` may still change for a day: it and what came after it wait so long.
+    A row without an end may still change for a day: it and what came after it wait so long.
 
     Raises:
         ChainRefused: see `chain.append`, or the writers gave no moment of rest.
@@ -40,9 +40,7 @@ def settled_to(alias: str) -> int:
     """The last key below which no row can appear or change; 0 where there is none."""
     newest = _newest(alias) or 0
     since = timezone.now() - LONGEST_CALL
-    running = _events(alias).filter(
-        outcome=CallOutcome.STARTED, created_at__gt=since, pk__lte=newest
-    )
+    running = _events(alias).filter(outcome__in=UNENDED, created_at__gt=since, pk__lte=newest)
     oldest = running.aggregate(oldest=Min("pk"))["oldest"]
     return newest if oldest is None else oldest - 1
 

@@ -15,6 +15,7 @@ from django.db import OperationalError, connections, router, transaction
 
 from mcp_app.audit.events import FINISHED
 from mcp_app.audit.insertion import insert
+from mcp_app.audit.owners import forget_deleted, may_be_gone
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord
 from mcp_app.models import CallEvent
@@ -25,7 +26,7 @@ LOCK_SECONDS: Final = 30.0
 """How long a batch waits for an SQLite database that somebody else writes to."""
 
 LONGEST_CALL: Final = timedelta(days=1)
-"""A `started` row of that age is never changed any more, and may be sealed."""
+"""A row without an end of that age is never changed any more, and may be sealed."""
 
 _LOCK_PAUSE: Final = 0.02
 
@@ -53,6 +54,8 @@ def store(entries: Sequence[Entry]) -> None:
     """
     newest = {id(entry.record): entry for entry in entries}
     rows = list(newest.values())
+    if doubtful := [row.event for row in rows if may_be_gone(row.record)]:
+        forget_deleted(doubtful)
     try:
         _store(rows, database())
     except Exception as error:
@@ -116,12 +119,12 @@ def _write(rows: Sequence[Entry], alias: str) -> None:
 
 
 def _outlived(record: CallRecord) -> bool:
-    """Whether the `started` row may have been sealed as it stands: the end gets one of its own."""
+    """Whether the row may have been sealed as it stands: the end gets one of its own."""
     return record.duration is not None and record.duration >= LONGEST_CALL.total_seconds() - 3600
 
 
 def _update(event: CallEvent, alias: str) -> bool:
-    """Complete the row of a call that had started; False when somebody deleted it meanwhile."""
+    """Change the row of a call that goes on; False when somebody deleted it meanwhile."""
     changes = {name: getattr(event, name) for name in FINISHED}
     return bool(CallEvent._base_manager.using(alias).filter(pk=event.pk).update(**changes))
 

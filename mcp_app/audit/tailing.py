@@ -13,7 +13,7 @@ from typing import Final
 from django.db.models import Q, QuerySet
 
 from mcp_app.audit.storage import LONGEST_CALL
-from mcp_app.models import CallEvent, CallOutcome
+from mcp_app.models import UNENDED, CallEvent, CallOutcome
 
 MOST: Final = 100
 """Rows of one answer, and those that a page keeps."""
@@ -69,21 +69,24 @@ class Asked:
         cursor: None for somebody who has just come.
         have: keys of ended calls that they have, as far back as the cursor.
         open: keys of calls that had not ended when they saw them.
+        waits: those of them that waited for a person's agreement.
         floor: nothing up to this key is of interest any more.
     """
 
     cursor: Cursor | None = None
     have: frozenset[int] = frozenset()
     open: frozenset[int] = frozenset()
+    waits: frozenset[int] = frozenset()
     floor: int = 0
 
     @classmethod
-    def parse(cls, cursor: str, have: str, open_: str, floor: str) -> "Asked":
-        """Of four texts from an address; what cannot be read counts as empty."""
+    def parse(cls, cursor: str, have: str, open_: str, waits: str, floor: str) -> "Asked":
+        """Of five texts from an address; what cannot be read counts as empty."""
         return cls(
             cursor=Cursor.parse(cursor),
             have=_keys(have),
             open=_keys(open_),
+            waits=_keys(waits),
             floor=max(_keys(floor), default=0),
         )
 
@@ -93,7 +96,7 @@ class News:
     """What they have not seen.
 
     Attributes:
-        rows: new ones and those that have ended since, by falling key.
+        rows: new ones and those that have ended, or got their answer, since; by falling key.
         gone: keys of open calls whose rows were deleted.
         skipped: whether more came than is told.
         cursor: what to ask with next.
@@ -123,7 +126,7 @@ def news(everything: Rows, wanted: Rows, asked: Asked, now: datetime) -> News:
     if before is None:
         found |= {row.pk: row for row in _running(wanted, now)}
     known = {row.pk: row for row in everything.filter(pk__in=asked.open)} if asked.open else {}
-    found |= {key: row for key, row in known.items() if row.outcome != CallOutcome.STARTED}
+    found |= {key: row for key, row in known.items() if _is_new(row, key in asked.waits)}
     seconds = now.timestamp()
     return News(
         rows=sorted(found.values(), key=lambda row: -row.pk),
@@ -135,13 +138,18 @@ def news(everything: Rows, wanted: Rows, asked: Asked, now: datetime) -> News:
 
 def unended(outcomes: Q) -> Q:
     """`outcomes`, or none yet."""
-    return outcomes | Q(outcome=CallOutcome.STARTED)
+    return outcomes | Q(outcome__in=UNENDED)
+
+
+def _is_new(row: CallEvent, waited: bool) -> bool:
+    """Whether an open call is not any more as it was seen."""
+    return row.has_ended or waited != (row.outcome == CallOutcome.WAITING)
 
 
 def _running(wanted: Rows, now: datetime) -> list[CallEvent]:
     """Calls that began longer ago, and may run still."""
-    started = wanted.filter(outcome=CallOutcome.STARTED, created_at__gt=now - LONGEST_CALL)
-    return list(started.order_by("-created_at")[: MOST // 2])
+    open_ = wanted.filter(outcome__in=UNENDED, created_at__gt=now - LONGEST_CALL)
+    return list(open_.order_by("-created_at")[: MOST // 2])
 
 
 def _begun(newest: int, seconds: float) -> Cursor:

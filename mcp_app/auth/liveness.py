@@ -63,7 +63,11 @@ def _refreshed(caller: Caller) -> Caller | None:
 
 def ends_at(token: Token) -> datetime | None:
     """When the secret that a token came with ends by itself, as far as that is known now."""
-    valid_until = token.secret_used.valid_until if token.secret_used else None
+    return _earliest(token, token.secret_used)
+
+
+def _earliest(token: Token, secret: TokenSecret | None) -> datetime | None:
+    valid_until = secret.valid_until if secret else None
     return min((end for end in (token.ends_at, valid_until) if end is not None), default=None)
 
 
@@ -74,21 +78,22 @@ def live_sessions() -> QuerySet[Session]:
     return rows.filter(ended_at__isnull=True, last_seen_at__gt=idle)
 
 
-def find_ended(credentials: Iterable[Credential]) -> set[Credential]:
-    """Those whose secret, token, user or session is over, by one query for each kind."""
+def find_standing(credentials: Iterable[Credential]) -> dict[Credential, datetime | None]:
+    """Those whose secret, token, user and session are not over, each with when it ends by itself.
+
+    By one query for each kind. An end may have been moved since the credential was presented.
+    """
     asked = list(credentials)
-    secrets = _of(_rows(TokenSecret).live(), "lookup", (c.token_lookup or None for c in asked))
-    bare = (c.token_id for c in asked if not c.token_lookup)
-    tokens = _of(_rows(Token).live(), "pk", bare)
+    secrets = _ends_of_secrets(c.token_lookup or None for c in asked)
+    tokens = _ends_of_tokens(c.token_id for c in asked if not c.token_lookup)
     users = _of(_rows(get_user_model()).filter(active()), "pk", (c.user_id for c in asked))
     sessions = _of(live_sessions(), "key", (c.session_id for c in asked))
     return {
-        c
+        c: secrets[c.token_lookup] if c.token_lookup else tokens[c.token_id]
         for c in asked
-        if _is_over(c.token_lookup or None, secrets)
-        or (not c.token_lookup and _is_over(c.token_id, tokens))
-        or _is_over(c.user_id, users)
-        or _is_over(c.session_id, sessions)
+        if (c.token_lookup in secrets if c.token_lookup else c.token_id in tokens)
+        and c.user_id in users
+        and c.session_id in sessions
     }
 
 
@@ -97,12 +102,23 @@ def _rows(model: Any) -> Any:
     return model._default_manager.using(router.db_for_write(model))
 
 
+def _ends_of_secrets(lookups: Iterable[str | None]) -> dict[str | None, datetime | None]:
+    """Those of the secrets that are live, and when each ends; nothing never does."""
+    rows = _among(_rows(TokenSecret).live().select_related("token"), "lookup", lookups)
+    return {None: None} | {secret.lookup: _earliest(secret.token, secret) for secret in rows}
+
+
+def _ends_of_tokens(ids: Iterable[int | None]) -> dict[int | None, datetime | None]:
+    """The same of tokens."""
+    rows = _among(_rows(Token).live(), "pk", ids)
+    return {None: None} | {token.pk: token.ends_at for token in rows}
+
+
 def _of(rows: QuerySet[Any], name: str, values: Iterable[Any]) -> set[Any]:
-    """Those of the values that rows have; no query where there are none."""
+    """Those of the values that rows have, and None; no query where there are none."""
+    return {None, *_among(rows, name, values).values_list(name, flat=True)}
+
+
+def _among(rows: QuerySet[Any], name: str, values: Iterable[Any]) -> QuerySet[Any]:
     wanted = {value for value in values if value is not None}
-    found = rows.order_by().filter(**{f"{name}__in": wanted})
-    return set(found.values_list(name, flat=True))
-
-
-def _is_over(value: Any, live: set[Any]) -> bool:
-    return value is not None and value not in live
+    return rows.order_by().filter(**{f"{name}__in": wanted})

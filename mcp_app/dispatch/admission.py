@@ -14,7 +14,7 @@ from mcp_app.catalog.registry import MCPServer
 from mcp_app.catalog.resources import Readable
 from mcp_app.dispatch.calls import Call, Manner
 from mcp_app.dispatch.context import Context
-from mcp_app.dispatch.hooks import CANNOT_ASK, Confirm, Deny, judged
+from mcp_app.dispatch.hooks import ALLOWED, CANNOT_ASK, Confirm, Deny, judged
 from mcp_app.dispatch.inputs import Binding, Inputs, InputUnavailable
 from mcp_app.dispatch.interfaces import PERMISSION_DENIED, WITHDRAWN, Decision, Outcome
 from mcp_app.dispatch.manners import CALLING, PROMPTING, READING
@@ -95,10 +95,14 @@ def judge(call: Call, services: Services) -> None:
     """Ask the product's hooks about a call whose arguments fit."""
     tool, record = call.target, call.inbound.record
     assert isinstance(tool, Tool), "hooks judge tools"
+    hooks = services.config.before_call
+    if not hooks and tool.confirm is None:
+        call.verdict = ALLOWED
+        return
     arguments = {k: v for k, v in call.arguments.items() if k != tool.arguments.context_name}
     # A hook decides here and now: it has no question of its own to wait for.
     context = _context(tool, call.inbound, InputUnavailable(CANNOT_ASK))
-    call.verdict, denied_by = judged(services.config.before_call, context, tool, arguments)
+    call.verdict, denied_by = judged(hooks, context, tool, arguments)
     if isinstance(call.verdict, Confirm):
         record.decision = Decision.CONFIRM
     elif isinstance(call.verdict, Deny):

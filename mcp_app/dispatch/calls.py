@@ -11,10 +11,12 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from mcp_app.catalog.definition import Declaration, Kind
 from mcp_app.catalog.errors import ArgumentsInvalid, OutputInvalid, ToolError, Unencodable
 from mcp_app.catalog.progress import Progress
-from mcp_app.catalog.sentences import discreet
+from mcp_app.catalog.sentences import discreet, without_inputs
 from mcp_app.dispatch.context import Cancelled, Context, TimeLimitReached
 from mcp_app.dispatch.hooks import ALLOWED, Confirm, Deny, NotConfirmed, Verdict
 from mcp_app.dispatch.inputs import CannotAsk, InputRequired
@@ -62,6 +64,11 @@ class Call:
     def runs(self) -> bool:
         """Whether the function is to run; otherwise the call only has to be told."""
         return self.refusal is None and not isinstance(self.verdict, Deny)
+
+    @property
+    def writes(self) -> bool:
+        """Whether the function is to run, and may change something."""
+        return self.runs and not self.target.read_only
 
     @property
     def awaits_agreement(self) -> bool:
@@ -307,6 +314,6 @@ def _unexpected(call: Call, error: BaseException) -> dict[str, Any]:
 
 def _text_of(error: BaseException) -> str:
     try:
-        return str(error)
+        return without_inputs(error) if isinstance(error, ValidationError) else str(error)
     except BaseException:
         return ""

@@ -71,7 +71,8 @@ class Caller:
 
         A token that is limited to named tools reaches those, and no resources or prompts.
         """
-        return self.is_within_limits(declared) and not self.lacks(declared.scopes)
+        is_in_scope = not declared.scopes or not self.lacks(declared.scopes)
+        return is_in_scope and self.is_within_limits(declared)
 
     def is_within_limits(self, declared: Declaration) -> bool:
         """Whether the token's limits admit it, whatever its scopes."""
@@ -94,8 +95,8 @@ class Caller:
 class Outlet(Protocol):
     """Where a running call's notifications go. Called from any thread; never blocks."""
 
-    def emit(self, message: Mapping[str, Any]) -> None:
-        """Hand over one JSON-RPC message."""
+    def emit(self, message: Mapping[str, Any], lost: Callable[[], None] | None = None) -> None:
+        """Hand over one JSON-RPC message; `lost` is called where nobody can read it any more."""
         ...
 
     def part(self, retry_ms: int) -> None:
@@ -106,8 +107,10 @@ class Outlet(Protocol):
 class Silence:
     """An outlet for answers that cannot stream: what is emitted is dropped."""
 
-    def emit(self, message: Mapping[str, Any]) -> None:
+    def emit(self, message: Mapping[str, Any], lost: Callable[[], None] | None = None) -> None:
         """Drop it."""
+        if lost is not None:
+            lost()
 
     def part(self, retry_ms: int) -> None:
         """There is no connection to end early."""
@@ -133,7 +136,7 @@ class Cancellation:
         self.requested = True
 
     def stop(self, by: str) -> None:
-        """Ask the call to stop, and interrupt an async tool; `by` is not the caller."""
+        """Ask the call to stop, and interrupt what waits on a loop; `by` is not the caller."""
         self.stopped_by = by
         self.requested = True
         self._reschedule(0.0)
@@ -144,7 +147,7 @@ class Cancellation:
         return self.deadline is not None and time.monotonic() >= self.deadline
 
     def interrupt(self, clock: asyncio.Timeout) -> None:
-        """Keep what interrupts an async tool; on the tool's loop."""
+        """Keep what interrupts an async tool, or the wait for an agreement; on the loop."""
         self._clock, self._loop = clock, asyncio.get_running_loop()
         if self.stopped_by:
             self._set_clock(0.0)
@@ -168,6 +171,9 @@ class Cancellation:
             self._loop.call_soon_threadsafe(self._set_clock, left)
 
     def _set_clock(self, left: float | None) -> None:
+        if self.stopped_by:
+            # Whatever is asked or answered at the same moment: that starts no clock again.
+            left = 0.0
         if self._clock is not None and self._loop is not None:
             with suppress(RuntimeError):  # the tool has ended
                 self._clock.reschedule(None if left is None else self._loop.time() + left)

@@ -4,6 +4,7 @@ A transport calls them in a row, or puts an event loop between them; this module
 threads nor sockets.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,7 +17,8 @@ from mcp_app.catalog.resources import Readable
 from mcp_app.dispatch import calls, confirmation
 from mcp_app.dispatch.admission import judge_again, target_of
 from mcp_app.dispatch.calls import Call, Ran
-from mcp_app.dispatch.handlers import HANDLERS, Answer, features, server_info
+from mcp_app.dispatch.context import Cancelled
+from mcp_app.dispatch.handlers import HANDLERS, Answer, offers, server_info
 from mcp_app.dispatch.interfaces import CallRecord, Decision, Outcome
 from mcp_app.dispatch.listening import Listening
 from mcp_app.dispatch.services import Inbound, Services
@@ -95,6 +97,14 @@ class Dispatcher:
 
     async def aagree(self, call: Call, hop: Hop) -> Ran | None:
         """`agree` on an event loop, where people are waited for; all is judged again by `hop`."""
+        try:
+            async with asyncio.timeout(None) as clock:
+                call.inbound.cancellation.interrupt(clock)
+                return await self._agreed(call, hop)
+        except TimeoutError:
+            return Ran(error=Cancelled())
+
+    async def _agreed(self, call: Call, hop: Hop) -> Ran | None:
         for _ in range(confirmation.ROUNDS):
             if not call.awaits_agreement:
                 return None
@@ -155,7 +165,7 @@ class Dispatcher:
     def _handle(self, inbound: Inbound) -> Answer | Call | Listening:
         request, route = inbound.request, inbound.route
         method = methods.find(request.method, route.version.era)
-        if method.feature is not None and method.feature not in features(self.services):
+        if method.feature is not None and not offers(method.feature, self.services):
             raise MethodNotFound("Method not found")
         if method.feature is not None and (closed := inbound.access.in_maintenance()):
             inbound.record.decision = Decision.DENY

@@ -107,6 +107,11 @@ def features(services: Services) -> frozenset[str]:
     return offered | {"completions"} if services.server.completes else offered
 
 
+def offers(feature: str, services: Services) -> bool:
+    """Whether it is one of `features`: tools always are."""
+    return feature == "tools" or feature in features(services)
+
+
 def capabilities(inbound: Inbound, services: Services, version: ProtocolVersion) -> dict[str, Any]:
     """The `ServerCapabilities` of `version`, the same for every caller.
 
@@ -162,9 +167,7 @@ def _remember(inbound: Inbound, services: Services, **changes: Any) -> None:
 def _listed(
     member: str, everything: Collection[Declaration], inbound: Inbound, services: Services
 ) -> Answer:
-    inbound.access.consider(everything)
-    usable = [declared for declared in everything if inbound.may_use(declared)]
-    page, following = _page(usable, inbound, services)
+    page, following = _page(inbound.usable(everything), inbound, services)
     version = inbound.route.version
     result: dict[str, Any] = {
         member: [orjson.Fragment(declared.definition_json(version)) for declared in page]

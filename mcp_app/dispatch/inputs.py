@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+import orjson
+
 from mcp_app.catalog.inputs import CONFIRMATION, AnswerInvalid, Question
 from mcp_app.protocol.errors import InvalidParams, MissingCapability
 from mcp_app.protocol.versions import ProtocolVersion
@@ -102,9 +104,7 @@ class Binding:
     @classmethod
     def of(cls, principal: str, method: str, target: str, arguments: Any) -> "Binding":
         """For a request's salient parameters."""
-        # The standard library writes what orjson does not: long integers and lone surrogates.
-        salient = json.dumps([target, arguments], sort_keys=True)
-        return cls(principal, method, hashlib.sha256(salient.encode("ascii")).hexdigest())
+        return cls(principal, method, hashlib.sha256(_sorted([target, arguments])).hexdigest())
 
     def as_dict(self) -> dict[str, str]:
         """For sealing."""
@@ -229,6 +229,15 @@ class RetriedInputs:
                 required[name] = {**required.get(name, {}), **detail}
         if required:
             raise MissingCapability(required)
+
+
+def _sorted(value: Any) -> bytes:
+    """One text for all that read the same but for the order of their keys."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        # The standard library writes what orjson does not: long integers and lone surrogates.
+        return json.dumps(value, sort_keys=True).encode("ascii")
 
 
 def _digest(question: Question[Any]) -> str:

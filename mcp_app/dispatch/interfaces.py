@@ -37,6 +37,8 @@ class Outcome(StrEnum):
     """How a call ended, or that it runs."""
 
     STARTED = "started"
+    WAITING = "waiting"
+    """A person is asked on the call's stream whether it may run; nothing has run so far."""
     OK = "ok"
     ERROR = "error"
     """The tool said no: `isError` in its result."""
@@ -100,7 +102,7 @@ class CallRecord:
     """The `Token` row, or another authentication object, or None."""
     token_lookup: str = ""
     pk: int | None = None
-    """Set by the recorder once a `started` row is stored, so that the end updates that row."""
+    """Set by the recorder once a row is stored, so that what comes after updates that row."""
 
 
 class Recorder(Protocol):

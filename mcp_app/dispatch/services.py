@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer
@@ -17,6 +17,8 @@ from mcp_app.protocol.messages import Request
 from mcp_app.protocol.route import Route
 from mcp_app.protocol.versions import ProtocolVersion
 
+Declared = TypeVar("Declared", bound=Declaration)
+
 
 class Access(Protocol):
     """What one caller may do, asked in the same words for lists and for calls."""
@@ -25,8 +27,8 @@ class Access(Protocol):
         """Whether its permission classes admit the caller."""
         ...
 
-    def consider(self, declarations: Iterable[Declaration]) -> None:
-        """`permits` will be asked for all of these: what can be found out at once is."""
+    def permitted(self, declarations: Iterable[Declared]) -> list[Declared]:
+        """Those that `permits` admits; what can be found out of all at once is."""
         ...
 
     def hidden_by(self, declared: Declaration) -> str:
@@ -35,6 +37,10 @@ class Access(Protocol):
 
     def switched_off(self, declared: Declaration) -> SwitchedOff | None:
         """What a call of it is told where an administrator has turned it off."""
+        ...
+
+    def switched_on(self, declarations: list[Declaration]) -> list[Declaration]:
+        """Those that nobody has turned off."""
         ...
 
     def in_maintenance(self) -> SwitchedOff | None:
@@ -120,6 +126,14 @@ def may_use(access: Access, caller: Caller, declared: Declaration) -> bool:
     return usable and access.switched_off(declared) is None
 
 
+def usable(
+    access: Access, caller: Caller, declarations: Iterable[Declaration]
+) -> list[Declaration]:
+    """Those of them that `may_use` admits, asked for together."""
+    permitted = access.permitted(declarations)
+    return access.switched_on([declared for declared in permitted if caller.reaches(declared)])
+
+
 def _nobody() -> Standing | None:
     return None
 
@@ -153,6 +167,10 @@ class Inbound:
     def may_use(self, declared: Declaration) -> bool:
         """Whether the caller's lists hold it."""
         return may_use(self.access, self.caller, declared)
+
+    def usable(self, declarations: Iterable[Declaration]) -> list[Declaration]:
+        """Those of them that the caller's lists hold."""
+        return usable(self.access, self.caller, declarations)
 
     @property
     def params(self) -> Mapping[str, Any]:

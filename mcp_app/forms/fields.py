@@ -1,11 +1,12 @@
 """Form fields for what limits a token: its scopes, its tools, its end; each as people choose it."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -18,10 +19,13 @@ from mcp_app.scopes import description, implied_by
 
 ANY: Final = "any"
 ONLY: Final = "only"
-CHOICES: Final = ((ANY, _("Any tool that its user may")), (ONLY, _("Only these tools:")))
+CHOICES: Final = ((ANY, _("Any tool that its user may call")), (ONLY, _("Only these tools:")))
 _ABOUT: Final = 90
 """Characters of a tool's description that are shown."""
 _LABEL: Final = '<code>{}</code> <span class="mcp-describe">{}</span>'
+_GONE_LABEL: Final = '<code>{}</code> (<span class="mcp-describe">{}</span>)'
+_TOOL_LABEL: Final = '<code>{}</code> ({}): <span class="mcp-describe">{}</span>'
+"""With signs between the tags: of tools Django drops mere spaces, and words would run together."""
 
 Choices = list[tuple[str, Any]]
 
@@ -37,10 +41,22 @@ def _told(scope: str) -> str:
 
 
 def tool_choices(tools: Iterable[Tool] | None = None) -> Choices:
-    """Each of the tools, or of all that there are, once, with what it is for."""
+    """Each of the tools, or of all that there are, once: what it does and needs, and is for."""
     every = (tool for server in servers() for tool in server.tools.values())
     named = {tool.name: tool for tool in (every if tools is None else tools)}
-    return [(name, format_html(_LABEL, name, _about(named[name]))) for name in sorted(named)]
+    return [(name, _tool_label(named[name])) for name in sorted(named)]
+
+
+def _tool_label(tool: Tool) -> SafeString:
+    return format_html(_TOOL_LABEL, tool.name, _mark(tool), _about(tool))
+
+
+def _mark(tool: Tool) -> str:
+    does = gettext("only reads") if tool.read_only else gettext("writes")
+    if not tool.scopes:
+        return does
+    told = {"does": does, "scopes": ", ".join(tool.scopes)}
+    return gettext("%(does)s, needs %(scopes)s") % told
 
 
 def _about(tool: Tool) -> str:
@@ -51,7 +67,7 @@ def _about(tool: Tool) -> str:
 def gone_choices(field: str, names: Any) -> Choices:
     """Those of a token's `scopes` or `tools` that mean nothing any more."""
     told = gettext("no longer declared: it allows nothing")
-    return [(name, format_html(_LABEL, name, told)) for name in sorted(unknown(field, names))]
+    return [(name, format_html(_GONE_LABEL, name, told)) for name in sorted(unknown(field, names))]
 
 
 class MomentField(forms.DateTimeField):
@@ -69,6 +85,9 @@ class Sent(list[Any]):
 
 class ToolsWidget(forms.MultiWidget):
     """A choice, and the tools that it is about."""
+
+    class Media:
+        js: ClassVar = [forms.Script("mcp_app/tools.js", defer=True)]
 
     def __init__(self) -> None:
         names = forms.CheckboxSelectMultiple(attrs={"class": "mcp-tools"})
@@ -97,10 +116,11 @@ class ToolsField(forms.MultiValueField):
         fields = (forms.ChoiceField(choices=CHOICES), forms.MultipleChoiceField(required=False))
         super().__init__(fields, require_all_fields=False, **kwargs)
 
-    def offer(self, choices: Choices) -> None:
-        """Let these be ticked."""
+    def offer(self, choices: Choices, everything: Any = CHOICES[0][1]) -> None:
+        """Let these be ticked; `everything` is what the choice of any tool is called."""
         names: Any = self.fields[1]
-        boxes: Any = self.widget.widgets[1]
+        limits, boxes = list[Any](self.widget.widgets)
+        limits.choices = ((ANY, everything), CHOICES[1])
         names.choices = boxes.choices = choices
 
     def clean(self, value: Any) -> list[str] | None:

@@ -55,20 +55,22 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
-            "They only narrow: a token never does more than its user may. "
-            "Without any, it can call the tools that ask for none."
+            "A tool that needs a scope is refused to a token without it. "
+            "No scope gives a right that the user lacks."
         ),
     )
 
     tools = ToolsField(
         label=_("Tools"),
         help_text=_(
-            "Limited to some it reads no resources and prompts; with none ticked it calls no tool "
-            "at all."
+            "A token that is limited to some tools reads no resources and gets no prompts. "
+            "With none ticked it can call nothing."
         ),
     )
     expires_at = MomentField(
-        label=_("Expires"), required=False, help_text=_("Empty: never, where the site allows that.")
+        label=_("Expires"),
+        required=False,
+        help_text=_("Left empty, it never expires, where the site allows that."),
     )
 
     class Meta:
@@ -80,6 +82,8 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
         super().__init__(*args, **kwargs)
         scopes: Any = self.fields["scopes"]
         scopes.choices = [*scope_choices(), *gone_choices("scopes", self.instance.scopes)]
+        if not scopes.choices:
+            scopes.help_text = _("This site declares no scopes: no tool asks for one.")
         tools: Any = self.fields["tools"]
         tools.offer([*tool_choices(), *gone_choices("tools", self.instance.tools)])
 

@@ -1,6 +1,7 @@
 """Call events as rows: who asked for what, and what came of it. `audit` writes them."""
 
-from typing import Any, ClassVar, Self
+import time
+from typing import Any, ClassVar, Final, Self
 
 from django.conf import settings as django_settings
 from django.db import models, router, transaction
@@ -22,6 +23,7 @@ class CallOutcome(models.TextChoices):
     """How a call ended; the values are those of `dispatch.interfaces.Outcome`."""
 
     STARTED = "started", _("Started")
+    WAITING = "waiting", _("Waits for a yes")
     OK = "ok", _("OK")
     ERROR = "error", _("Tool error")
     DENIED = "denied", _("Denied")
@@ -36,10 +38,16 @@ class CallOutcome(models.TextChoices):
     FAILED = "failed", _("Failed")
 
 
-class Elsewhere(models.QuerySet["CallEvent"]):
-    """Events of something that another database has: changed once it is deleted there for good.
+UNENDED: Final = (CallOutcome.STARTED, CallOutcome.WAITING)
+"""Of calls that go on, or whose process was killed."""
 
-    Where that fails the deletion stands, and the log says so: a key that leads nowhere harms none.
+
+class Forgotten(models.QuerySet["CallEvent"]):
+    """Events of something that is being deleted, in this database or in another.
+
+    Once that is committed they are changed again: a call that was recorded meanwhile is among them
+    then. Where that fails the deletion stands, and the log says so: a key that leads nowhere harms
+    none.
     """
 
     deleted_in: str | None = None
@@ -50,23 +58,34 @@ class Elsewhere(models.QuerySet["CallEvent"]):
         return clone
 
     def update(self, **values: Any) -> int:
-        """Change them after the commit; how many is not known yet."""
+        """Change them now, where that is one transaction with the deletion, and after its commit.
+
+        How many is only known of those that are changed now.
+        """
         update = super().update
 
         # Not a partial: Django names what failed by an attribute that partials lack.
-        def forgotten() -> None:
+        def again() -> None:
+            _deletion[0] = time.time()
             update(**values)
 
-        transaction.on_commit(forgotten, using=self.deleted_in, robust=True)
-        return 0
+        transaction.on_commit(again, using=self.deleted_in, robust=True)
+        return update(**values) if self.db == self.deleted_in else 0
+
+
+_deletion: Final = [0.0]
+
+
+def last_deletion() -> float:
+    """When this process last deleted a user or a token, in seconds since the epoch; 0 if never."""
+    return _deletion[0]
 
 
 def forget(collector: Any, field: Any, rows: Any, using: str) -> None:
     """`SET_NULL` where the events are, which may be another database than the users'."""
     events = settings.AUDIT_DATABASE or router.db_for_write(field.model)
-    if events != using:
-        rows = Elsewhere(rows.model, query=rows.query, using=events)
-        rows.deleted_in = using
+    rows = Forgotten(rows.model, query=rows.query, using=events)
+    rows.deleted_in = using
     models.SET_NULL(collector, field, rows, using)
 
 
@@ -165,3 +184,8 @@ class CallEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool or self.method} {self.outcome}"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its end is recorded."""
+        return self.outcome not in UNENDED

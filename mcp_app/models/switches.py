@@ -78,6 +78,15 @@ class Switch(models.Model):
         verbose_name=_("set by"),
     )
     lifted_at = models.DateTimeField(_("lifted"), null=True, blank=True, editable=False)
+    lifted_by = models.ForeignKey(
+        django_settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        verbose_name=_("lifted by"),
+    )
 
     objects = SwitchQuerySet.as_manager()
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -15,9 +16,9 @@ class Era(Enum):
     """By metadata on each request (2026-07-28 and later)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ProtocolVersion:
-    """One revision: its date is its name, and dates order revisions.
+    """One revision: its date is its name, and dates order revisions. There is one object of each.
 
     The flags say which fields the revision's own schema knows, so that a strict client of an
     older revision is never sent a field that it has no name for.
@@ -116,6 +117,7 @@ WITHOUT_HEADER: Final = V_2025_03_26
 """What a request with no version header and no session speaks (`2025-11-25 basic/transports`)."""
 
 
+@lru_cache(maxsize=32)
 def of_era(versions: tuple[ProtocolVersion, ...], era: Era) -> tuple[ProtocolVersion, ...]:
     """The revisions of one era among those given, newest first."""
     return tuple(sorted((v for v in versions if v.era is era), reverse=True, key=lambda v: v.name))

@@ -7,8 +7,9 @@ The answer may arrive at another process; the bus brings it to the one where the
 import asyncio
 import secrets
 from collections.abc import Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -80,7 +81,7 @@ class StreamInputs(WithoutState):
             "method": question.method,
             "params": question.params(self.version),
         }
-        self.outlet.emit(message)
+        self.outlet.emit(message, waiting.lose)
         return waiting
 
 
@@ -99,9 +100,15 @@ class _Waiting:
     def close(self) -> None:
         self._subscription.close()
 
+    def lose(self) -> None:
+        """It reaches nobody: whoever was to be asked has left. From any thread."""
+        with suppress(InvalidStateError):
+            self._future.set_exception(CannotAsk(_GONE))
+
     def _hear(self, topic: str, message: Mapping[str, Any]) -> None:
-        if message.get("id") == self.id and not self._future.done():
-            self._future.set_result(message)
+        if message.get("id") == self.id:
+            with suppress(InvalidStateError):
+                self._future.set_result(message)
 
     def wait(self, cancellation: Cancellation) -> Any:
         left = settings.INPUT_TIMEOUT
@@ -132,6 +139,7 @@ class _Waiting:
 
 
 _NOBODY: Final = "Nobody answered in time."
+_GONE: Final = "The client left before it could be asked."
 
 
 def _close(waiting: Mapping[str, _Waiting]) -> None:

@@ -100,12 +100,18 @@ class CallStream:
             yield (await self._writer.written([result.body], is_last=True))[0]
 
     def _leave(self) -> None:
-        """Nobody reads any more. What a client may come back for is written on."""
+        """Nobody reads any more. What a client can come back for is written on."""
         if not self._parted:
             self._hang_up()
-        if isinstance(self._writer, StoringWriter):
-            rest = write_on(self._work, self._notifications, self._writer)
-            keep(asyncio.ensure_future(rest))
+        if isinstance(self._writer, StoringWriter) and self._writer.can_resume:
+            keep(asyncio.ensure_future(self._write_on(self._writer)))
+        else:
+            self._notifications.close()
+
+    async def _write_on(self, writer: StoringWriter) -> None:
+        """The call goes on without its client, as long as their credential is good."""
+        with watch.over(self):
+            await write_on(self._work, self._notifications, writer)
 
 
 def _credential(inbound: Inbound | None) -> Credential:

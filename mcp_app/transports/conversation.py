@@ -32,7 +32,15 @@ from mcp_app.transports.listening import get_stream, listen_stream
 from mcp_app.transports.outlets import Notifications
 from mcp_app.transports.postbox import hear_cancellation
 from mcp_app.transports.reception import Refused
-from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
+from mcp_app.transports.replies import (
+    as_http,
+    begin,
+    combine,
+    conclude,
+    may_go_on,
+    note_waiting,
+    worded,
+)
 from mcp_app.transports.session_requests import SessionRequest
 from mcp_app.transports.stopping import stoppable
 from mcp_app.transports.watch import watch
@@ -50,6 +58,8 @@ class Late:
 
 _LOOK: Final = 1.0
 """Seconds, at most, between looks at a hop whose tool has not started its clock."""
+_UNREAD_LOOK: Final = 0.1
+"""The same where it is not known yet what is called."""
 _GRACE: Final = 1.0
 """Seconds that an async tool has to clean up after it was cancelled; then it is forgotten."""
 _SLACK: Final = 0.01
@@ -70,7 +80,9 @@ class Conversation:
             outlet = self._notifications = Notifications(asyncio.get_running_loop())
         self._method = incoming.method
         self._exchange = Exchange(dispatcher, incoming, accepts, body, outlet)
-        self._shortest_limit = min(dispatcher.time_limit(self._exchange.message), _LOOK)
+        message = self._exchange.parsed
+        known = _UNREAD_LOOK if message is None else dispatcher.time_limit(message)
+        self._shortest_limit = min(known, _LOOK)
         self._hung_up = False
         self._entered = Entered()
         self._inbound: Inbound | None = None
@@ -94,6 +106,8 @@ class Conversation:
             await self._first_word(notifications)
         except asyncio.CancelledError:
             self.hang_up()
+            if notifications is not None:
+                notifications.close()
             raise
         if work.done() and notifications.is_empty:
             return self._opened(work.result())
@@ -240,14 +254,19 @@ class Conversation:
         return get_stream(opened, self._dispatcher.services)
 
     async def _finish(self, call: Call) -> Reply | None:
-        """Run what one hop could not: an async tool here, one that writes in its own lane."""
-        ended = await self._agree(call) if call.awaits_agreement else None
-        if ended is not None:
-            return await self._settled(call, ended)
-        writes = call.runs and not call.target.read_only
-        if not may_run(await _committed(begin(call.inbound, writes=writes))):
-            return self._dispatcher.withhold(call.inbound)
-        with stoppable(call.inbound, in_log=writes):
+        """What one hop could not: wait for a person, run an async tool here, or one that writes.
+
+        What takes long stands in the log before it begins, and can be stopped from then on.
+        """
+        waits = call.awaits_agreement and call.inbound.inputs.waits
+        with stoppable(call.inbound, in_log=waits or call.writes):
+            if waits and not may_go_on(call, await _committed(note_waiting(call))):
+                return self._dispatcher.withhold(call.inbound)
+            ended = await self._agree(call) if call.awaits_agreement else None
+            if ended is not None:
+                return await self._settled(call, ended)
+            if not may_go_on(call, await _committed(begin(call))):
+                return self._dispatcher.withhold(call.inbound)
             return await self._ran(call)
 
     async def _ran(self, call: Call) -> Reply | None:

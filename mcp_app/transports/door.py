@@ -6,7 +6,7 @@ It sees a client leave, and an idle stream costs it no thread. It only reads and
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from io import BytesIO
 from typing import Any, Final
 
@@ -97,9 +97,18 @@ def _is_readable(scope: Scope, incoming: Incoming) -> bool:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
+    pairs = [
+        (name.decode("latin-1").lower(), value.decode("latin-1"))
+        for name, value in scope["headers"]
+    ]
+    headers = dict(pairs)
+    return headers if len(headers) == len(pairs) else _joined(pairs)
+
+
+def _joined(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """What is there more than once as one value, in order."""
     headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+    for name, value in pairs:
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
 
@@ -236,5 +245,10 @@ async def _send_stream(send: Send, stream: HttpStream, line: _Line) -> None:
 
 
 async def _start(send: Send, status: int, headers: dict[str, str]) -> None:
-    pairs = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+    pairs = [(_encoded(name), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})
+
+
+@lru_cache(maxsize=128)
+def _encoded(name: str) -> bytes:
+    return name.lower().encode()

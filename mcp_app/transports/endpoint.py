@@ -32,7 +32,7 @@ from mcp_app.transports.exchange import Exchange
 from mcp_app.transports.incoming import HttpReply, Incoming
 from mcp_app.transports.postbox import session_topic
 from mcp_app.transports.reception import Refused
-from mcp_app.transports.replies import as_http, begin, combine, conclude, may_run, worded
+from mcp_app.transports.replies import as_http, begin, combine, conclude, may_go_on, worded
 from mcp_app.transports.session_requests import SessionRequest
 from mcp_app.transports.stopping import stoppable
 from mcp_app.work import promises, transactions
@@ -115,10 +115,9 @@ class Endpoint:
         ended = self.dispatcher.agree(call)
         if ended is not None:
             return self.dispatcher.finish(call, ended)
-        writes = not call.target.read_only and call.runs
-        if not may_run(_wait(begin(call.inbound, writes=writes))):
+        if not may_go_on(call, _wait(begin(call))):
             return self.dispatcher.withhold(call.inbound)
-        with stoppable(call.inbound, in_log=writes):
+        with stoppable(call.inbound, in_log=call.writes):
             if call.target.is_async:
                 ran = async_to_sync(self.dispatcher.arun)(call)
             else:

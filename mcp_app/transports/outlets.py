@@ -2,10 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp_app.protocol import messages
+
+Lost = Callable[[], None]
 
 
 class Notifications:
@@ -13,18 +15,32 @@ class Notifications:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[tuple[bytes, Lost | None]] = deque()
         self._stirred = asyncio.Event()
+        self._is_closed = False
         self.retry_ms: int | None = None
         """Set once the call wants its client to leave and come back so much later."""
 
-    def emit(self, message: Mapping[str, Any]) -> None:
-        """Queue one notification; order is kept."""
-        self._loop.call_soon_threadsafe(self._put, messages.dumps(message))
+    def emit(self, message: Mapping[str, Any], lost: Lost | None = None) -> None:
+        """Queue one message; order is kept. `lost` is called on the loop."""
+        self._loop.call_soon_threadsafe(self._put, messages.dumps(message), lost)
 
-    def _put(self, data: bytes) -> None:
-        self._waiting.append(data)
+    def _put(self, data: bytes, lost: Lost | None) -> None:
+        self._waiting.append((data, lost))
         self._stirred.set()
+        if self._is_closed:
+            self._lose()
+
+    def close(self) -> None:
+        """Nobody reads any more, and nobody can come back for what is left. On the loop."""
+        self._is_closed = True
+        self._lose()
+
+    def _lose(self) -> None:
+        while self._waiting:
+            _, lost = self._waiting.popleft()
+            if lost is not None:
+                lost()
 
     def part(self, retry_ms: int) -> None:
         """End the connection, not the stream, where the client can come back for the rest."""
@@ -41,7 +57,7 @@ class Notifications:
     def take(self) -> list[bytes]:
         """What was emitted since the last time."""
         self._stirred.clear()
-        taken = list(self._waiting)
+        taken = [data for data, _ in self._waiting]
         self._waiting.clear()
         return taken
 

@@ -40,6 +40,11 @@ class StoredStream:
         """The id before the first event."""
         return f"{self.name}.0"
 
+    @property
+    def has_events(self) -> bool:
+        """Whether it has told anything."""
+        return self._number > 0
+
     def store(self, messages: Sequence[bytes], *, is_last: bool = False) -> list[str]:
         """Keep messages, in order; their event ids. A session that ended keeps nothing."""
         first = self._number + 1

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from mcp_app.conf import settings
+from mcp_app.dispatch.calls import Call
 from mcp_app.dispatch.dispatcher import Reply
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
-from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol import sse
 from mcp_app.protocol.methods import RECORDED
 from mcp_app.transports.gates import Accepts
@@ -26,17 +26,27 @@ def conclude(record: CallRecord, method: str) -> Future[bool] | None:
     return recorder().submit(record)
 
 
-def may_run(recorded: bool) -> bool:
-    """Whether a tool that writes may run, given whether its `started` event is stored."""
-    return recorded or not settings.AUDIT_REQUIRED
+def may_go_on(call: Call, recorded: bool) -> bool:
+    """Whether a call may wait or run, given whether its event says so already."""
+    return recorded or not call.writes or not settings.AUDIT_REQUIRED
 
 
-def begin(inbound: Inbound, *, writes: bool) -> Future[bool] | None:
-    """Commit a `started` event before a tool that writes runs."""
-    if not writes:
+def note_waiting(call: Call) -> Future[bool]:
+    """Commit a `waiting` event before a person is asked, which may take minutes."""
+    record = call.inbound.record
+    record.outcome = Outcome.WAITING
+    try:
+        return recorder().submit(record)
+    finally:
+        record.outcome = Outcome.STARTED
+
+
+def begin(call: Call) -> Future[bool] | None:
+    """Commit a `started` event before a tool that writes, or has waited, runs."""
+    has_waited = call.inbound.record.pk is not None
+    if not call.writes and not (call.runs and has_waited):
         return None
-    inbound.record.outcome = Outcome.STARTED
-    return recorder().submit(inbound.record)
+    return recorder().submit(call.inbound.record)
 
 
 def as_http(reply: Reply) -> HttpReply:

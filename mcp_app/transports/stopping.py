@@ -1,6 +1,6 @@
 """Stops a call in its caller's stead, in whichever process it runs.
 
-A call can be found so while it runs and its `started` row is in the log, by its correlation id.
+A call can be found so while it goes on and its row is in the log, by its correlation id.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ _running: Final[dict[str, Callable[[str], None]]] = {}
 
 @contextmanager
 def stoppable(inbound: Inbound, *, in_log: bool) -> Iterator[None]:
-    """Let a call be stopped for the length of the block, where its `started` row is in the log."""
+    """Let a call be stopped for the length of the block, where its row is in the log."""
     if not in_log:
         yield
         return

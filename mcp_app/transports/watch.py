@@ -10,13 +10,14 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from functools import partial
 from typing import Any, Final, Protocol
 
 from django.utils import timezone
 
 from mcp_app.access.switches import any_ended
-from mcp_app.auth.liveness import find_ended
+from mcp_app.auth.liveness import find_standing
 from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
 from mcp_app.transports.about import About
@@ -52,6 +53,8 @@ class StreamWatch:
         self._looked_at = timezone.now()
         self._subscription: Subscription | None = None
         self._of_user: Counter[Any] = Counter()
+        self._ends: dict[Credential, datetime | None] = {}
+        """When credentials end by themselves, as the last look has found."""
         self._owners: Counter[str] = Counter()
         """The users of all streams, as the bus names them."""
 
@@ -80,7 +83,7 @@ class StreamWatch:
         if counts:
             self._of_user[stream.credential.user_id] += 1
         self._start()
-        if _seconds_to_end(stream) < settings.KEEP_ALIVE:
+        if self._seconds_to_end(stream.credential) < settings.KEEP_ALIVE:
             self._told.set()
 
     def leave(self, stream: OpenStream, *, counts: bool = False) -> None:
@@ -117,7 +120,7 @@ class StreamWatch:
     def end_all(self) -> None:
         """End every stream, as at shutdown."""
         for stream in tuple(self._streams):
-            stream.end()
+            _end(stream)
 
     def _rest(self) -> None:
         """Nothing to look after, nothing to do."""
@@ -141,14 +144,21 @@ class StreamWatch:
 
     def _patience(self) -> float:
         """Seconds until it is worth a look, if nothing is told before."""
-        return min(map(_seconds_to_end, self._streams), default=settings.KEEP_ALIVE)
+        credentials = {stream.credential for stream in self._streams}
+        return min(map(self._seconds_to_end, credentials), default=settings.KEEP_ALIVE)
+
+    def _seconds_to_end(self, credential: Credential) -> float:
+        """Until it ends by itself; a keep-alive at most, and where that end has passed."""
+        ends_at, most = self._ends.get(credential, credential.ends_at), float(settings.KEEP_ALIVE)
+        seconds = most if ends_at is None else (ends_at - timezone.now()).total_seconds()
+        return seconds if 0 < seconds < most else most
 
     async def _end_what_is_over(self) -> None:
-        credentials = list({stream.credential for stream in self._streams})
-        ended = await READ.run(partial(find_ended, credentials))
+        asked = {stream.credential for stream in self._streams}
+        standing = self._ends = await READ.run(partial(find_standing, asked))
         for stream in tuple(self._streams):
-            if stream.credential in ended:
-                stream.end()
+            if stream.credential in asked and stream.credential not in standing:
+                _end(stream)
 
     async def _tell_of_ended_switches(self) -> None:
         """A switch ends by itself, within a keep-alive for the streams that are open here."""
@@ -161,17 +171,18 @@ watch: Final = StreamWatch()
 """This process's."""
 
 
+def _end(stream: OpenStream) -> None:
+    """End a stream. One that cannot be ended, since its loop is over, keeps no other one open."""
+    try:
+        stream.end()
+    except Exception:
+        logger.exception("A stream could not be ended")
+
+
 def _take(counter: Counter[Any], key: Any) -> None:
     counter[key] -= 1
     if not counter[key]:
         del counter[key]
-
-
-def _seconds_to_end(stream: OpenStream) -> float:
-    """Until its credential ends by itself; a keep-alive at most, and where that end has passed."""
-    ends_at, most = stream.credential.ends_at, float(settings.KEEP_ALIVE)
-    seconds = most if ends_at is None else (ends_at - timezone.now()).total_seconds()
-    return seconds if 0 < seconds < most else most
 
 
 def _end_streams_on_shutdown() -> None:

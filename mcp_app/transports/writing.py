@@ -38,6 +38,11 @@ class StoringWriter(StreamWriter):
     def __init__(self, stream: StoredStream, *, primes: bool) -> None:
         self._stream, self._primes = stream, primes
 
+    @property
+    def can_resume(self) -> bool:
+        """Whether the client has been given an id to come back with."""
+        return self._primes or self._stream.has_events
+
     async def opening(self) -> bytes:
         """An event that only has an id, where the revision knows of it."""
         return sse.priming(self._stream.priming_id, RETRY_MS) if self._primes else sse.COMMENT

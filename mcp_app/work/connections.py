@@ -1,16 +1,25 @@
 """What a thread does with its database connections before and after it works for somebody."""
 
 import logging
-from typing import Final
+from typing import Any, Final
 
 from django.db import connections
 
 logger: Final = logging.getLogger("mcp_app.work")
 
 
+def opened() -> list[Any]:
+    """This thread's connections, those that it has used: `connections.all()` at a third of its
+    cost.
+    """
+    own = connections._connections  # type: ignore[attr-defined]
+    found = (getattr(own, alias, None) for alias in connections.settings)
+    return [connection for connection in found if connection is not None]
+
+
 def give_back_connections() -> None:
     """Close this thread's connections that are unusable, or older than CONN_MAX_AGE."""
-    for connection in connections.all(initialized_only=True):
+    for connection in opened():
         connection.close_if_unusable_or_obsolete()
 
 
@@ -18,7 +27,7 @@ def clear_connections() -> None:
     """Give them back after a job, and roll back what a tool began there and never ended: the next
     call's writes would be lost in it.
     """
-    for connection in connections.all(initialized_only=True):
+    for connection in opened():
         if connection.in_atomic_block:
             logger.error("A tool left a transaction open on %r: rolled back", connection.alias)
             connection.close()
@@ -33,7 +42,7 @@ def is_in_transaction() -> bool:
     return any(
         connection.in_atomic_block
         or (connection.connection is not None and connection.autocommit is not _usual(connection))
-        for connection in connections.all(initialized_only=True)
+        for connection in opened()
     )
 
 

@@ -9,8 +9,8 @@ by its first words. Whether a tool is running is a context variable: it follows 
 """
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,6 +19,7 @@ from django.db import DatabaseError, connections
 from django.db.backends.signals import connection_created
 
 from mcp_app.catalog.definition import Declaration
+from mcp_app.work.connections import opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +69,23 @@ class ReadOnlyViolation(Exception):
     """A tool that promised to read only tried to write."""
 
 
-@contextmanager
-def promised(tool: Declaration) -> Iterator[None]:
+def promised(tool: Declaration) -> AbstractContextManager[None]:
     """Hold `tool` to its `read_only` for the length of the block."""
-    if not tool.read_only:
-        yield
-        return
-    held = (c for c in connections.all(initialized_only=True) if c.in_atomic_block)
-    token = _promised.set(_Promise(tool.name, frozenset(map(id, held))))
-    try:
-        yield
-    finally:
-        _promised.reset(token)
+    return _Promised(tool.name) if tool.read_only else nullcontext()
+
+
+class _Promised:
+    __slots__ = ("_name", "_token")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        held = frozenset(id(c) for c in opened() if c.in_atomic_block)
+        self._token = _promised.set(_Promise(self._name, held))
+
+    def __exit__(self, *raised: object) -> None:
+        _promised.reset(self._token)
 
 
 def install() -> None:

@@ -1,20 +1,20 @@
 """What a sync function runs inside: its own transaction where the project asks for one."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Final
 
 from django.db import connections, transaction
 
 from mcp_app.catalog.definition import Declaration
 from mcp_app.conf import settings
+from mcp_app.work.connections import opened
 
 _NO_DATABASE: Final = "django.db.backends.dummy"
 """What Django puts where `DATABASES["default"]` is empty and a router names all others."""
 
 
-@contextmanager
-def around(declared: Declaration) -> Iterator[None]:
+def around(declared: Declaration) -> AbstractContextManager[None]:
     """`atomic()` on each database that calls for it.
 
     Its own `atomic=` decides; else `MCP_APP["ATOMIC"]`; else each database's
@@ -23,10 +23,12 @@ def around(declared: Declaration) -> Iterator[None]:
     """
     wanted = declared.atomic if declared.atomic is not None else settings.ATOMIC
     asked = [alias for alias in connections if _applies(alias, wanted)]
-    held = {c.alias for c in connections.all(initialized_only=True) if c.in_atomic_block}
-    if not asked and not held:
-        yield
-        return
+    held = {connection.alias for connection in opened() if connection.in_atomic_block}
+    return _inside(asked, held) if asked or held else nullcontext()
+
+
+@contextmanager
+def _inside(asked: list[str], held: set[str]) -> Iterator[None]:
     with ExitStack() as stack:
         for alias in asked:
             stack.enter_context(transaction.atomic(using=alias))

@@ -4,8 +4,7 @@ Knows neither lanes nor seats: whoever owns a thread says here whose place it is
 """
 
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
 from mcp_app.dispatch.inputs import CannotAsk
@@ -33,14 +32,19 @@ class _Here(threading.local):
 _here: Final = _Here()
 
 
-@contextmanager
-def at(place: Lender) -> Iterator[None]:
+class at:
     """What the block does in this thread it does in `place`."""
-    before, _here.place = _here.place, place
-    try:
-        yield
-    finally:
-        _here.place = before
+
+    __slots__ = ("_before", "_place")
+
+    def __init__(self, place: Lender) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        self._before, _here.place = _here.place, self._place
+
+    def __exit__(self, *raised: object) -> None:
+        _here.place = self._before
 
 
 def lent() -> AbstractContextManager[None]:

@@ -83,7 +83,8 @@ class Workers(ThreadPoolExecutor):
     def enter(self) -> None:
         """Take a turn, once there is one."""
         with self._free:
-            self._free.wait_for(lambda: self._turns > 0)
+            while self._turns <= 0:
+                self._free.wait()
             self._turns -= 1
 
     def leave(self) -> None:
@@ -140,12 +141,13 @@ class Place:
         try:
             yield
         finally:
-            self._step_back(Aside.ASKING)
+            with self._lock:
+                self._step_back(Aside.ASKING)
 
     def end(self) -> None:
         """The job has come back."""
-        self._step_back(Aside.LATE)
         with self._lock:
+            self._step_back(Aside.LATE)
             workers, self._workers = self._workers, None
         if workers is not None:
             workers.leave()
@@ -160,7 +162,7 @@ class Place:
             return self._aside is not None
 
     def _step_back(self, why: Aside) -> None:
-        with self._lock:
-            if self._workers is not None and self._aside is why:
-                self._workers.step_back(why)
-                self._aside = None
+        """With the lock held."""
+        if self._workers is not None and self._aside is why:
+            self._workers.step_back(why)
+            self._aside = None

@@ -45,4 +45,6 @@ def test_each_kind_of_thing_is_refused_by_its_own_switch_alone(server: MCPServer
         )
         refused = [thing for thing in things if Switches(server).refusal_of(thing)]
         assert refused == [off]
+        assert Switches(server).spared(things) == [thing for thing in things if thing is not off]
         switch.delete()
+    assert Switches(server).spared(things) == things

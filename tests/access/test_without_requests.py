@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser, Permission
 from django.http import HttpRequest
-from rest_framework.permissions import BasePermission, IsAuthenticated
+from rest_framework.permissions import BasePermission, DjangoModelPermissions, IsAuthenticated
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.access.permissions import OF_CALLERS, OF_VIEWS
@@ -88,7 +88,7 @@ def test_what_looks_at_the_tool_is_asked_for_each_of_them() -> None:
 
     reading, writing = _tool(Named, read_only=True), _tool(Named)
     access = CallerAccess(Caller(_users()[1]), HttpRequest, MCPServer("of nobody"))
-    access.consider([reading, writing])
+    assert access.permitted([reading, writing]) == [reading]
     assert (access.permits(reading), access.permits(writing)) == (True, False)
     assert asked == [(True, DeclaredRequest), (False, DeclaredRequest)]
 
@@ -104,3 +104,22 @@ def test_composed_and_odd_classes_get_a_request() -> None:
     for composed, expected in ((IsAuthenticated & ~Nobody, True), (Nobody | Nobody, False)):
         access = CallerAccess(plain, HttpRequest, MCPServer("of nobody"))
         assert access.permits(_tool(composed)) is expected
+
+
+def test_the_same_of_all_tools_on_one_model_is_asked_once() -> None:
+    """And of each model for itself."""
+    classes = [DjangoModelPermissions]
+    user = _users()[4]
+    server = MCPServer("of two models")
+    models: list[Any] = [get_user_model(), Permission]
+    for number, model in enumerate(models * 3):
+        server.tool(
+            name=f"tool_{number}", permission_classes=classes, queryset=model.objects.all()
+        )(look)
+    access = CallerAccess(Caller(user), _no_request, MCPServer("of nobody"))
+    asked: list[Any] = []
+    has_perms = user.has_perms
+    user.has_perms = lambda permissions: asked.append(permissions) or has_perms(permissions)
+    found = access.permitted(server.tools.values())
+    assert [tool.queryset.model for tool in found] == [get_user_model()] * 3
+    assert len(asked) == 2

@@ -1,5 +1,6 @@
 """A user issues, sees, rotates and revokes their own tokens, within the limits that are set."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -167,6 +168,16 @@ def test_only_tools_that_the_user_may_call_are_offered(browser: Client, ana: Any
     data = new(browser, tools_limit="only", tools_names=["list_rooms"])
     assert secrets_on(browser.post(url("issue"), data))
     assert Token.objects.get().tools == ["list_rooms"]
+
+
+def test_the_form_speaks_to_the_one_who_fills_it_in(browser: Client, ana: Any) -> None:
+    ana.user_permissions.set(Permission.objects.filter(codename__in=["change_room"]))
+    page = browser.get(url("issue"))
+    told = text_of(page)
+    assert "Any tool that you may call" in told
+    assert "its user" not in told
+    assert "announce (writes, needs rooms:write): Send" in told
+    assert re.search(r'<script src="[^"]*mcp_app/tools\.js" defer>', page.content.decode())
 
 
 def test_without_allowed_scopes_none_is_asked_for(browser: Client, settings: Any) -> None:

@@ -17,10 +17,10 @@ from rest_framework.permissions import DjangoModelPermissions
 from mcp_app.access.switches import switch_for, turn
 from mcp_app.admin.callers_table import USERS
 from mcp_app.auth.tokens import issue, revoke
-from mcp_app.catalog.registry import default_server
+from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.models import CallEvent
 from mcp_app.testing import MCPClient
-from project.quiz.models import Room
+from project.quiz.models import Match, Room
 from tests.admin.words import words
 
 CALLERS = reverse("admin:mcp_app_catalogue_callers")
@@ -187,13 +187,62 @@ def test_they_are_shown_what_the_endpoint_sends(
         ({"token": token.secrets.get().lookup}, wire),
     ):
         (one,) = view(boss_client, user="ana", **asked).context["shown"]
-        lists = {listed.member: listed for _, listed, _ in one["lists"]}
+        lists = {listed.member: listed for _, listed, *_ in one["lists"]}
         assert lists["tools"].sent == client.tools()
         assert lists["resources"].sent == client.resources()
     narrow, secret = issue(user=ana, name="narrow", tools=["access_change"])
     page = view(boss_client, user="ana", token=narrow.secrets.get().lookup)
     tools = page.context["shown"][0]["lists"][0][1]
     assert tools.sent == MCPClient(secret.reveal()).tools() == []
+
+
+def test_an_empty_list_says_which_gates_shut(boss_client: Client, ana: Any) -> None:
+    narrow, _ = issue(user=ana, name="narrow", tools=["access_change"])
+    lookup = narrow.secrets.get().lookup
+    page = view(boss_client, user="ana", token=lookup)
+    text = words(page.content.decode())
+    assert "None of those that are declared is shown." in text
+    assert "the user lacks quiz.add_room, which no group has" in text
+    assert "the token may call access_change alone" in text
+    assert "the token is limited to tools, and this is none" in text, "why there is no resource"
+    found = dict(re.findall(r'href="([^"]*/explain/[^"]*)">([^<]*)<', page.content.decode()))
+    why = next(link for link, said in found.items() if "access_change" in said)
+    told = boss_client.get(html.unescape(why)).context
+    assert told["form"].secret == narrow.secrets.get()
+    assert told["shut"].name == "permission DjangoModelPermissions"
+    shut = page.context["shown"][0]["lists"][0].shut
+    assert sum(each.count for each in shut) == len(default_server.tools)
+    assert [each.count for each in shut] == sorted((s.count for s in shut), reverse=True)
+
+
+def test_what_shuts_for_another_reason_stands_apart(boss_client: Client, ana: Any) -> None:
+    @default_server.tool(permission_classes=[DjangoModelPermissions], queryset=Match.objects.all())
+    def access_match() -> None:
+        """Play."""
+
+    narrow, _ = issue(user=ana, name="narrow", tools=["access_change"])
+    try:
+        page = view(boss_client, user="ana", token=narrow.secrets.get().lookup)
+    finally:
+        default_server.remove("access_match")
+    shut = page.context["shown"][0]["lists"][0].shut
+    found = {
+        one.gate.why.split(", ")[0]: one.count for one in shut if "DjangoModel" in one.gate.name
+    }
+    lacks = "asked as an HTTP POST; the user lacks quiz.add_"
+    assert found == {f"{lacks}room": 1, f"{lacks}match": 1}
+
+
+def test_a_list_that_nothing_is_declared_for_says_so(boss_client: Client, ana: Any) -> None:
+    bare = MCPServer("bare")
+
+    @bare.resource("bare://all")
+    def bare_all() -> str:
+        """All."""
+        return ""
+
+    text = words(view(boss_client, user="ana").content.decode())
+    assert "Tools None is declared." in text.partition("Server bare")[2]
 
 
 def test_the_cost_is_that_of_the_bytes(boss_client: Client, ana: Any, settings: Any) -> None:

@@ -77,18 +77,18 @@ def test_it_tells_who_what_which_gate_and_what_came_of_it(
         f"Token laptop mcp_{denied.token_lookup}_…",
         "From where Client Claude Code 2.1",
         "Address 203.0.113.7",
-        "Carried by asgi, protocol 2026-07-28",
+        "Transport asgi, protocol 2026-07-28",
         "What was asked for Method tools/call request 7",
         "close_room",
         '"room": "[redacted]"',
         "Which gate decided Decision Denied Gate Scopes of the token",
         "the token lacks a scope that is needed",
         "Error InsufficientScope",
-        "It said token lacks the scopes rooms:write",
+        "Error text token lacks the scopes rooms:write",
         "Duration 3.2 ms",
         "Result size not recorded",
         f"Correlation id {'a' * 32}",
-        "Sealed not yet",
+        "Sealed not yet: a change of this row would not be found",
     ]
     places = [told.find(part) for part in in_order]
     assert -1 not in places, in_order[places.index(-1)]
@@ -119,6 +119,30 @@ def test_a_failed_call_leads_to_the_log(boss_client: Client, db: None) -> None:
     assert "the traceback is in the server's log under the same id" in told
     assert "Gate All let it in" in told
     assert "2.0 KB" in told
+
+
+def test_a_call_whose_user_is_asked_says_that_it_waits(boss_client: Client) -> None:
+    event = CallEvent.objects.create(
+        tool="refund", method="tools/call", outcome="waiting", decision="confirm"
+    )
+    told = read(boss_client, event)
+    assert "Waits for a yes" in told
+    assert "The user is asked whether it may run, and no answer is recorded" in told
+    assert "Nothing has run." in told
+    assert "Confirmation A person is asked to agree before it runs." in told
+
+
+def test_it_says_who_stopped_a_call_and_who_did_not_answer(boss_client: Client, db: None) -> None:
+    stopped = CallEvent.objects.create(
+        outcome="cancelled", decision="allow", error_class="Cancelled", error_text="stopped by boss"
+    )
+    assert "An administrator stopped it: boss." in read(boss_client, stopped)
+    unanswered = CallEvent.objects.create(outcome="error", error_class="Unanswered")
+    assert "The tool asked the user something, and nobody answered in time." in read(
+        boss_client, unanswered
+    )
+    left = CallEvent.objects.create(outcome="cancelled", decision="allow")
+    assert "It was cancelled before it ended." in read(boss_client, left)
 
 
 @pytest.fixture

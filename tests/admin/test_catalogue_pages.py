@@ -13,10 +13,11 @@ from django.urls import path, reverse
 from pydantic import Field
 from rest_framework.permissions import IsAdminUser, IsAuthenticated
 
-from mcp_app.access.switches import switch_for, turn
+from mcp_app.access.switches import lift, switch_for, turn
 from mcp_app.access.throttling import ToolThrottle, UserThrottle
 from mcp_app.admin import CallEventAdmin, CatalogueAdmin, SwitchAdmin
 from mcp_app.catalog.definition import Tool
+from mcp_app.catalog.keywords import AUDIT_LEVELS
 from mcp_app.catalog.registry import default_server
 from mcp_app.models import CallEvent, Catalogue, Switch
 from tests.admin.pages import url as page_url
@@ -115,14 +116,15 @@ def test_a_page_tells_all_that_is_known_of_a_tool(boss_client: Client, settings:
     }
     text = words(entry(boss_client, "tool", "shelf_close"))
     for said in (
-        "destructive yes",
-        "idempotent yes",
+        "destructive yes: it may delete or overwrite",
+        "idempotent yes: the same call again changes nothing more",
         "read-only no",
         "open world not said",
         "(IsAuthenticated & ~IsAdminUser)",
-        "Asked as DELETE",
+        "HTTP method that these are shown DELETE",
         "rooms:write: Change rooms",
-        "A person is asked Close {room}?",
+        "A person is asked first Close {room}?",
+        "Arguments in the call log names and values; secrets and what is marked sensitive are left",
         "UserThrottle: no rate, so no limit",
         "ToolThrottle: 3/min",
         "Time limit 7.5 s",
@@ -138,6 +140,16 @@ def test_a_page_tells_all_that_is_known_of_a_tool(boss_client: Client, settings:
     assert "Media type text/plain" in words(entry(boss_client, "resource", "shelf://all"))
     assert "topic required" in words(entry(boss_client, "prompt", "shelf_prompt"))
     assert "number required integer" in words(entry(boss_client, "template", "shelf://{number}"))
+
+
+def test_a_page_says_what_the_log_keeps_of_arguments(boss_client: Client, settings: Any) -> None:
+    told = {}
+    for level in AUDIT_LEVELS:
+        settings.MCP_APP = {**settings.MCP_APP, "AUDIT_ARGUMENTS": level}
+        text = words(entry(boss_client, "tool", "shelf_close"))
+        told[level] = text.partition("Arguments in the call log")[2][:30]
+    assert len(set(told.values())) == len(AUDIT_LEVELS)
+    assert told["none"].startswith(" none ")
 
 
 def test_what_authors_wrote_shows_as_text(boss_client: Client) -> None:
@@ -189,6 +201,23 @@ def test_a_switch_shows_and_is_one_step_away(boss_client: Client) -> None:
     )
     assert "It is broken." in boss_client.get(LIST, {"q": "shelf_close"}).content.decode()
     assert "It is broken." not in boss_client.get(LIST, {"q": "shelf_prompt"}).content.decode()
+
+
+def test_what_is_off_leads_to_where_it_is_lifted(
+    boss_client: Client, staff_client: Callable[..., Client]
+) -> None:
+    of = {"of": "default:tool:shelf_close"}
+    for kind, named in (("off", {"noun": "tool", "name": "shelf_close"}), ("read_only", {})):
+        switch = turn(switch_for(kind, "default", reason="x", **named))
+        lifts = page_url("lift", switch.pk, model="switch")
+        shows = page_url("change", switch.pk, model="switch")
+        assert f'<a href="{lifts}">Lift the switch</a>' in entry(boss_client, "tool", "shelf_close")
+        viewer = staff_client("view_catalogue", "view_switch").get(ENTRY, of).content.decode()
+        assert f'<a href="{shows}">The switch</a>' in viewer
+        assert lifts not in viewer
+        assert "/switch/" not in staff_client("view_catalogue").get(ENTRY, of).content.decode()
+        lift(switch)
+    assert "Lift the switch" not in entry(boss_client, "tool", "shelf_close")
 
 
 def test_a_switch_leads_to_what_it_is_for(boss_client: Client) -> None:

@@ -154,8 +154,10 @@ def test_a_form_of_another_site_stops_nothing(boss: Any, alone: MCPClient, calli
     answer.result(PATIENCE)
 
 
-def test_a_call_that_nobody_runs_is_said_to_be_so(boss_client: Client) -> None:
-    event = CallEvent.objects.create(outcome="started", tool="x", correlation_id="c" * 32)
+@pytest.mark.parametrize("outcome", ["started", "waiting"])
+def test_a_call_that_nobody_runs_is_said_to_be_so(boss_client: Client, outcome: str) -> None:
+    event = CallEvent.objects.create(outcome=outcome, tool="x", correlation_id="c" * 32)
+    assert url("stop", event.pk) in boss_client.get(url("change", event.pk)).content.decode()
     for response in (
         boss_client.get(url("stop", event.pk)),
         boss_client.post(url("stop", event.pk)),
@@ -164,7 +166,7 @@ def test_a_call_that_nobody_runs_is_said_to_be_so(boss_client: Client) -> None:
         assert "Nothing was stopped: no process says that it runs this call." in text
         assert 'method="post"' not in text.partition("content-main")[2]
     event.refresh_from_db()
-    assert event.outcome == "started"
+    assert event.outcome == outcome
     assert not LogEntry.objects.exists()
 
 

@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from mcp_app.access.switches import switch_for, turn
+from mcp_app.access.switches import lift, switch_for, turn
 from mcp_app.auth.sessions import DatabaseSessions
 from mcp_app.catalog.registry import default_server
 from mcp_app.dispatch.context import Caller
 from mcp_app.models import CallEvent, Switch
+from tests.admin.words import words
 
 ADD = reverse("admin:mcp_app_switch_add")
 LIST = reverse("admin:mcp_app_switch_changelist")
@@ -105,6 +107,86 @@ def test_permissions_say_who_sets_and_who_lifts(staff_client: Callable[..., Clie
     assert staff_client().get(LIST).status_code == 403
 
 
+def off(**columns: Any) -> Switch:
+    return turn(switch_for("off", "default", noun="tool", name="close_room", **columns))
+
+
+def page(name: str, switch: Switch) -> str:
+    return reverse(f"admin:mcp_app_switch_{name}", args=[switch.pk])
+
+
+def test_one_is_lifted_on_its_own_page(boss_client: Client, boss: Any) -> None:
+    switch = off(reason="<b>Broken.</b>")
+    lift_page = page("lift", switch)
+    assert f'href="{lift_page}"' in boss_client.get(page("change", switch)).content.decode()
+    asked = boss_client.get(lift_page).content.decode()
+    assert "close_room" in asked
+    assert "&lt;b&gt;Broken." in asked
+    assert Switch.objects.in_force().exists(), "looking lifts nothing"
+    assert boss_client.post(lift_page).url == page("change", switch)
+    switch.refresh_from_db()
+    assert (switch.is_in_force, switch.lifted_by) == (False, boss)
+    assert LogEntry.objects.get().get_change_message() == "Lifted."
+    assert lift_page not in boss_client.get(page("change", switch)).content.decode()
+
+
+def test_one_that_is_over_is_not_lifted_again(boss_client: Client) -> None:
+    switch = off(reason="Broken.")
+    boss_client.post(page("lift", switch))
+    at = Switch.objects.get().lifted_at
+    assert boss_client.post(page("lift", switch)).status_code == 302
+    assert Switch.objects.get().lifted_at == at
+    assert LogEntry.objects.count() == 1
+    assert boss_client.get(reverse("admin:mcp_app_switch_lift", args=[999])).status_code == 302
+
+
+def test_lifting_one_takes_the_permission_to_lift(staff_client: Callable[..., Client]) -> None:
+    switch = off(reason="Broken.")
+    viewer, lifter = staff_client("view_switch"), staff_client("view_switch", "change_switch")
+    assert page("lift", switch) not in viewer.get(page("change", switch)).content.decode()
+    assert viewer.get(page("lift", switch)).status_code == 403
+    assert viewer.post(page("lift", switch)).status_code == 403
+    assert Client().post(page("lift", switch)).status_code == 302
+    assert Switch.objects.in_force().exists()
+    assert lifter.post(page("lift", switch)).status_code == 302
+    assert not Switch.objects.in_force().exists()
+
+
+def test_the_list_says_how_each_ended_and_by_whom(boss_client: Client, boss: Any) -> None:
+    ada = get_user_model().objects.create_user("ada")
+    lifted = off(reason="The first.")
+    lift(lifted, by=ada)
+    off(reason="The second.")
+    off(reason="The third.", by=boss)
+    turn(switch_for("maintenance", "default", reason="Moving.", until=soon()))
+    Switch.objects.filter(kind="maintenance").update(until=timezone.now())
+    turn(switch_for("read_only", "default", reason="Counting.", until=soon()))
+    rows = words(boss_client.get(LIST).content.decode()).partition("read-only server")[2]
+    places = [
+        rows.find(part)
+        for part in (
+            "Counting.",
+            "ends by itself",
+            "Moving.",
+            "ended by itself",
+            "The third.",
+            "until it is lifted",
+            "The second.",
+            "lifted by boss",
+            "The first.",
+            "lifted by ada",
+        )
+    ]
+    assert -1 not in places, rows
+    assert places == sorted(places)
+    told = words(boss_client.get(page("change", lifted)).content.decode())
+    assert "Lifted by: ada" in told
+
+
+def soon() -> Any:
+    return timezone.now() + timedelta(hours=1)
+
+
 def called(tool: str, **columns: Any) -> CallEvent:
     told = {"method": "tools/call", "outcome": "ok", "username": "ana", **columns}
     return CallEvent.objects.create(tool=tool, **told)
@@ -114,15 +196,16 @@ def test_who_is_affected_is_said_before_it_is_set(boss_client: Client, issued: A
     token, _secret = issued
     called("close_room", token=token)
     called("close_room", username="<b>ben</b>", outcome="started")
+    called("close_room", username="<b>ben</b>", outcome="waiting")
     called("announce", username="eve")
     called("close_room", username="old", created_at=timezone.now() - timedelta(days=2))
     DatabaseSessions().create(Caller(user=token.user, auth=token), "2025-06-18", {}, {})
     asked = ask(boss_client, "default: tool close_room")
     assert not Switch.objects.exists()
     found = asked.context["affected"]
-    assert (found.calls, found.users_total, found.tokens_total) == (2, 2, 1)
-    assert dict(found.users) == {"ana": 1, "<b>ben</b>": 1}
-    assert (found.running_total, found.sessions) == (1, 1)
+    assert (found.calls, found.users_total, found.tokens_total) == (3, 2, 1)
+    assert dict(found.users) == {"ana": 1, "<b>ben</b>": 2}
+    assert (found.running_total, found.sessions) == (2, 1)
     text = asked.content.decode()
     assert "It is broken." in text
     assert "&lt;b&gt;ben" in text

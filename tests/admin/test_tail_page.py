@@ -135,6 +135,19 @@ def test_it_tells_no_more_than_the_log_does(boss_client: Client) -> None:
     assert answer.json()["rows"][0]["call"] == HOSTILE
 
 
+def test_a_call_whose_user_is_asked_waits_until_they_have_agreed(boss_client: Client) -> None:
+    event = CallEvent.objects.create(outcome="waiting", correlation_id="c" * 32)
+    told = rows(boss_client)
+    (row,) = told["rows"]
+    assert (row["outcome"], row["open"], row["waits"]) == ("Waits for a yes", True, True)
+    assert row["stop_url"] == url("stop", event.pk)
+    asked = {"cursor": told["cursor"], "open": str(event.pk), "waits": str(event.pk)}
+    assert rows(boss_client, **asked)["rows"] == []
+    CallEvent.objects.update(outcome="started")
+    (row,) = rows(boss_client, **asked)["rows"]
+    assert (row["outcome"], row["open"], row["waits"]) == ("Started", True, False)
+
+
 def test_filters_hold_for_what_is_told(boss_client: Client) -> None:
     wanted = CallEvent.objects.create(outcome="failed", tool="a", username="ana")
     runs = CallEvent.objects.create(outcome="started", tool="a", username="ana")

@@ -12,7 +12,7 @@ from django.utils import timezone
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.tokens import issue, newest_secret_id, revoke
 from mcp_app.auth.verification import CredentialsInvalid, verify
-from mcp_app.models import Token, TokenSecret
+from mcp_app.models import CallEvent, Token, TokenSecret
 from tests.admin.pages import hidden, secrets_on, traces, url
 
 Issued = tuple[Token, Secret]
@@ -132,6 +132,25 @@ def test_revoking_ends_the_token_and_is_logged(boss_client: Client, issued: Issu
     assert "is revoked" in response.content.decode()
     assert not works(secret.reveal())
     assert LogEntry.objects.get().get_change_message() == "Revoked."
+
+
+def test_where_a_token_can_be_revoked_or_deleted_it_says_what_each_does(
+    boss_client: Client, staff_client: Callable[..., Client], issued: Issued
+) -> None:
+    token, secret = issued
+    told = "To stop a token, revoke it"
+    change, delete = url("change", token.pk), url("delete", token.pk)
+    several = boss_client.post(url("changelist"), chosen("delete_selected", token))
+    for page in (boss_client.get(change), boss_client.get(delete), several):
+        assert told in page.content.decode()
+    for codename in ("change_token", "delete_token"):
+        only = staff_client("view_token", codename).get(change)
+        assert told not in only.content.decode()
+    call = CallEvent.objects.create(outcome="ok", token=token, token_name="laptop")
+    boss_client.post(delete, {"post": "yes"})
+    call.refresh_from_db()
+    assert (call.token, call.token_name) == (None, "laptop")
+    assert not works(secret.reveal())
 
 
 @pytest.mark.parametrize("act", ["rotate", "revoke"])

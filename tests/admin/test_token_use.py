@@ -276,7 +276,7 @@ def test_an_owner_who_is_not_active_is_a_banner(
     ana.is_active = False
     ana.save()
     page = text_of(boss_client.get(url("change", issued[0].pk)))
-    assert "Its user is not active" in page
+    assert "The user of this token is not active" in page
 
 
 def test_bulk_questions_say_when_each_was_last_used(

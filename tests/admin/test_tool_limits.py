@@ -150,6 +150,24 @@ def test_each_tool_is_offered_once_with_what_it_is_for(boss_client: Client) -> N
     assert "Close a room for good" in text_of(page)
 
 
+def test_each_tool_says_whether_it_writes_and_what_scopes_it_needs(boss_client: Client) -> None:
+    page = unescape(strip_tags(boss_client.get(url("add")).content.decode()))
+    told = " ".join(page.split())
+    assert "list_rooms (only reads): List rooms" in told
+    assert "announce (writes, needs rooms:write): Send" in told
+    assert "close_room (writes, needs rooms:write): Close a room for good" in told
+
+
+def test_the_list_is_folded_by_style_and_its_boxes_rest_by_a_script_of_its_own(
+    boss_client: Client, issued: tuple[Token, Secret]
+) -> None:
+    for page in (url("add"), url("change", issued[0].pk)):
+        html = boss_client.get(page).content.decode()
+        assert re.search(r'<script src="[^"]*mcp_app/tools\.js" defer></script>', html)
+        # Without the script all of it can be used as ever.
+        assert not re.search(r'name="tools_names"[^>]* disabled', html)
+
+
 def test_a_tool_that_there_is_no_more_is_shown_and_taken_away(
     boss_client: Client, issued: tuple[Token, Secret]
 ) -> None:
@@ -157,7 +175,7 @@ def test_a_tool_that_there_is_no_more_is_shown_and_taken_away(
     Token.objects.filter(pk=token.pk).update(tools=["list_rooms", "gone_tool"])
     page = boss_client.get(url("change", token.pk))
     assert sorted(ticked(page)) == ["gone_tool", "list_rooms"]
-    assert "no longer declared: it allows nothing" in text_of(page)
+    assert "gone_tool (no longer declared: it allows nothing)" in text_of(page)
     kept = {"tools_limit": "only", "tools_names": ["list_rooms"]}
     assert boss_client.post(url("change", token.pk), changed(token, **kept)).status_code == 302
     token.refresh_from_db()

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Callable
 from html import unescape
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Permission
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from mcp_app.admin.links import issue_url, tokens_url
+from mcp_app.admin.token_pages import may_act_as
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.tokens import issue
 from mcp_app.models import Token
@@ -87,6 +90,19 @@ def test_no_token_is_offered_where_the_form_would_refuse_it(
     ana.is_active = False
     ana.save()
     assert "Issue a token" not in links_on(boss_client, ana)
+
+
+def test_users_of_a_model_without_superusers_are_all_alike() -> None:
+    plain = SimpleNamespace()
+    assert may_act_as(SimpleNamespace(user=plain), plain)
+
+
+def test_the_page_of_what_is_no_user_leads_to_no_tokens(rf: RequestFactory, boss: Any) -> None:
+    request = rf.get("/")
+    request.user = boss
+    request.current_app = "admin"  # type: ignore[attr-defined]
+    assert "" not in (tokens_url(request, boss), issue_url(request, boss))
+    assert (tokens_url(request, Token()), issue_url(request, Token())) == ("", "")
 
 
 def test_a_form_that_takes_names_has_the_name(

@@ -146,6 +146,7 @@ def test_a_call_that_was_refused_is_signalled_as_denied(
 def test_what_never_was_a_call_is_not_signalled(writer: EventWriter) -> None:
     with listening(tool_called) as called, listening(tool_denied) as denied:
         writer.submit(call(outcome=Outcome.STARTED))
+        writer.submit(call(outcome=Outcome.WAITING))
         writer.submit(call(outcome=Outcome.UNKNOWN))
         writer.submit(call(outcome=Outcome.REFUSED))
         writer.submit(call(method="tools/list"))

@@ -173,10 +173,11 @@ def test_a_chain_that_lost_its_end_does_not_hold_the_head_that_was_kept(
     assert "no link has the digest" in faults("--head", kept)[0]
 
 
-def test_a_call_that_runs_waits_to_be_sealed_and_one_that_was_killed_does_not() -> None:
+@pytest.mark.parametrize("outcome", ["started", "waiting"])
+def test_a_call_that_runs_waits_to_be_sealed_and_one_that_was_killed_does_not(outcome: str) -> None:
     old = timezone.now() - timedelta(days=2)
-    killed = CallEvent.objects.create(outcome="started", created_at=old)
-    runs = CallEvent.objects.create(outcome="started")
+    killed = CallEvent.objects.create(outcome=outcome, created_at=old)
+    runs = CallEvent.objects.create(outcome=outcome)
     after = CallEvent.objects.create(outcome="ok")
     sealed()
     assert list(Seal.objects.filter(rows=1).values_list("first_id", "last_id")) == [(1, killed.pk)]

@@ -37,8 +37,9 @@ class Watcher:
         self.told |= {row.pk: row for row in found.rows}
         for key in found.gone:
             del self.told[key]
-        still = {key for key, row in self.told.items() if row.outcome == "started"}
-        self._asked = Asked(found.cursor, frozenset(self.told.keys() - still), frozenset(still))
+        still = frozenset(key for key, row in self.told.items() if not row.has_ended)
+        waits = frozenset(key for key in still if self.told[key].outcome == "waiting")
+        self._asked = Asked(found.cursor, frozenset(self.told.keys() - still), still, waits)
         return found
 
 
@@ -92,6 +93,19 @@ def test_the_end_of_a_call_is_told_by_the_same_key() -> None:
     assert watcher.told[running.pk].outcome == "cancelled"
 
 
+def test_a_call_whose_user_is_asked_is_told_again_once_they_have_agreed() -> None:
+    watcher = Watcher()
+    call = make(outcome="waiting")
+    watcher.look()
+    watcher.look(20)
+    assert watcher.told[call.pk].outcome == "waiting"
+    for outcome, after in (("started", 40), ("started", 50), ("waiting", 60), ("ok", 80)):
+        CallEvent.objects.filter(pk=call.pk).update(outcome=outcome)
+        watcher.look(after)
+        assert watcher.told[call.pk].outcome == outcome
+    assert watcher.times == [call.pk] * 4
+
+
 def test_a_filter_for_outcomes_waits_for_calls_that_run() -> None:
     watcher = Watcher(Q(outcome="failed"))
     fails, succeeds = make(outcome="started"), make(outcome="started")
@@ -114,11 +128,11 @@ def test_other_filters_hold_from_the_start() -> None:
 
 
 def test_calls_that_run_for_long_are_told_to_whoever_comes_late() -> None:
-    running = make(outcome="started")
+    running = [make(outcome=outcome) for outcome in ("started", "waiting")]
     for _ in range(MOST + 5):
         make()
     watcher = Watcher()
-    assert running in watcher.look().rows
+    assert set(running) <= set(watcher.look().rows)
 
 
 def test_what_was_deleted_is_said_to_be_gone() -> None:
@@ -159,7 +173,7 @@ def test_a_cursor_that_cannot_be_read_is_none(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["x", "1,", ",", "1;2", "1,-2", "9" * 30, "\0"])
 def test_keys_that_cannot_be_read_are_none(text: str) -> None:
-    assert Asked.parse("1.2.3", text, text, text) == Asked(Cursor(1, 2, 3))
+    assert Asked.parse("1.2.3", text, text, text, text) == Asked(Cursor(1, 2, 3))
 
 
 def test_a_cursor_reads_as_it_is_written() -> None:

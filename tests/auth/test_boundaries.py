@@ -101,7 +101,7 @@ def test_a_secret_is_good_until_strictly_before_its_end(
     credential = Credential(
         token_id=row.token_id, token_lookup=row.lookup, user_id=None, session_id=None
     )
-    assert (credential in liveness.find_ended([credential])) is not good
+    assert (credential in liveness.find_standing([credential])) is good
     ends_at = liveness.ends_at(row.token)
     assert ends_at is not None
     assert (at < ends_at) is good

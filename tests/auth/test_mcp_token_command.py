@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.tokens import issue
+from mcp_app.auth.tokens import end_secret, issue
 from mcp_app.auth.verification import CredentialsInvalid, verify
 from mcp_app.models import Token
 
@@ -131,3 +131,9 @@ def test_list_shows_prefixes_and_never_a_secret(issued: tuple[Token, Secret]) ->
             "rooms:write",
         ]
         assert secret.reveal()[17:] not in listed
+
+
+def test_list_tells_a_token_without_a_secret_that_works(issued: tuple[Token, Secret]) -> None:
+    token, secret = issued
+    end_secret(token, secret.reveal()[4:16])
+    assert run("list").split("\t")[4] == "no_secret"

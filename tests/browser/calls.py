@@ -23,11 +23,12 @@ CLIENTS: Final = [
 
 
 def make() -> None:
-    """Make them, and print the keys of one that went well, one denied and one that failed."""
+    """Make them, and print the keys of those that are looked at, by what came of them."""
     chance = random.Random(7)
     tokens = [_token(name, days) for name, days in (("ana", 3), ("ben", 90), ("zoë", 6))]
     CallEvent.objects.bulk_create(_call(chance, tokens) for _ in range(900))
-    print(json.dumps({"ok": _ok(tokens[0]), "denied": _denied(tokens[1]), "failed": _failed()}))
+    stories = {"ok": _ok(tokens[0]), "denied": _denied(tokens[1]), "failed": _failed()}
+    print(json.dumps({**stories, "declined": _declined(tokens[0]), "ended": _ended(tokens[2])}))
 
 
 def _token(name: str, days: int) -> Token:
@@ -107,6 +108,34 @@ def _denied(token: Token) -> int:
         error_text="token lacks the scopes rooms:write",
         arguments={"invite_code": "KX4P"},
         duration_ms=1.2,
+    )
+    return int(event.pk)
+
+
+def _declined(token: Token) -> int:
+    event = CallEvent.objects.create(
+        **_who(token),
+        tool="close_room",
+        outcome="denied",
+        decision="confirm",
+        error_class="Declined",
+        error_text="This call needs a person's confirmation: the user declined.",
+        arguments={"invite_code": "KX4P"},
+        duration_ms=8123.4,
+    )
+    return int(event.pk)
+
+
+def _ended(token: Token) -> int:
+    """With a secret that has ended."""
+    columns = _who(token) | {"source": ""}
+    event = CallEvent.objects.create(
+        **columns,
+        tool="list_rooms",
+        outcome="unauthenticated",
+        error_class="Unauthenticated",
+        error_text="rotated",
+        duration_ms=0.7,
     )
     return int(event.pk)
 

@@ -21,12 +21,14 @@ def test_the_pages_about_tokens_are_fit_to_look_at(site: Site) -> None:
     wrong = site.look(
         {
             "tokens": TOKENS,
+            "tokens-of-one": f"{TOKENS}?user=sam",
             "token-issue": f"{TOKENS}add/",
             "token-used": f"{used}/change/",
             "token-rotate": f"{used}/rotate/",
             "token-end-secret": f"{used}/secrets/{keys['leaked']}/end/",
             "token-ended": f"{TOKENS}{keys['ended']}/change/",
             "token-end-last": f"{TOKENS}{keys['client']}/secrets/{keys['last']}/end/",
+            "token-delete": f"{used}/delete/",
             "token-revoked": f"{TOKENS}{keys['revoked']}/change/",
             "token-expired": f"{TOKENS}{keys['expired']}/change/",
             "own-tokens": OWN,

@@ -25,7 +25,7 @@ async function look(page, name) {
   return wrong;
 }
 
-/** Fill in the form with keys, and send it. */
+/** Fill in the form with keys, and send it; what is wrong with it as it stands. */
 async function issue(page) {
   await page.goto(`${given.tokens}add/`);
   await reach(page, ".field-user [role=combobox]");
@@ -37,12 +37,26 @@ async function issue(page) {
   await reach(page, "#id_name");
   await page.keyboard.type(NAME);
   await reach(page, "[name=tools_limit]");
+  await folded(page);
+  await page.keyboard.press("ArrowDown");
+  await page.waitForSelector("[name=tools_names]:enabled", { state: "visible" });
+  await page.keyboard.press("ArrowUp");
+  await folded(page);
   await page.keyboard.press("ArrowDown");
   await reach(page, "[name=tools_names][value=list_rooms]");
   await page.keyboard.press("Space");
+  const wrong = await look(page, "token-issue-tools");
+  await page.focus("[name=tools_names][value=list_rooms]");
   await reach(page, "#id_expiry");
   await page.keyboard.type("In 7");
   await press(page, "[name=_save]");
+  return wrong;
+}
+
+/** Wait until no tool is shown, nor would be sent. */
+async function folded(page) {
+  await page.waitForSelector("[name=tools_names]:disabled", { state: "attached" });
+  await page.waitForSelector("[name=tools_names]", { state: "hidden" });
 }
 
 /** Go to what is named, and press it; the page after it is there. */
@@ -72,9 +86,9 @@ async function copy(page) {
 }
 
 async function life(page) {
-  await issue(page);
+  const wrong = await issue(page);
   const seen = { issued: await copy(page), named: await page.textContent("section h2") };
-  seen.wrong = await look(page, "token-shown");
+  seen.wrong = [...wrong, ...(await look(page, "token-shown"))];
   await press(page, "text=I have it: go to the token");
   await press(page, ".object-tools a[href$='rotate/']");
   await reach(page, "[name=grace]:checked");

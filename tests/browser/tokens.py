@@ -16,7 +16,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def make() -> None:
-    """Make them, and print the keys of one in use, one each that is over, one of the admin."""
+    """Make them, and print the keys of one in use, of one each that is over, and more."""
     users = get_user_model().objects
     sam = users.get(username="sam")
     admin = users.get(username="admin")

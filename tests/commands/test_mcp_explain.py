@@ -48,7 +48,7 @@ def test_who_may_call_passes_each_gate(ana: Any) -> None:
         "endpoint": (True, "it is served"),
         "credential": (True, "laptop, Active"),
         "maintenance": (True, "not closed"),
-        "permission IsAuthenticated": (True, "asked as GET"),
+        "permission IsAuthenticated": (True, "asked as an HTTP GET"),
         "switches": (True, "none is set"),
         "limits of the token": (True, "the token has none"),
         "scopes": (True, "needs none"),
@@ -92,7 +92,7 @@ def test_each_gate_that_is_shut_says_why(ana: Any) -> None:
     told = gates("shell_add", "--token", prefix(nothing))
     assert told["limits of the token"] == (False, "the token may call no tool at all")
     refused = gates("shell_secret", "--user", "ana")
-    assert refused["permission (IsAuthenticated & ~IsAdminUser)"] == (False, "asked as GET")
+    assert refused["permission (IsAuthenticated & ~IsAdminUser)"] == (False, "asked as an HTTP GET")
 
 
 def test_a_token_is_of_the_user_who_is_named(ana: Any, django_user_model: Any) -> None:
@@ -204,11 +204,11 @@ def test_a_permission_of_django_that_is_missing_is_named(ana: Any, room_tool: An
     tool = room_tool(DjangoModelPermissions)
     assert gates(tool, "--user", "ana")["permission DjangoModelPermissions"] == (
         False,
-        "asked as POST; the user lacks quiz.add_room, which the groups editors, hosts have",
+        "asked as an HTTP POST; the user lacks quiz.add_room, which the groups editors, hosts have",
     )
     ana.groups.add(Group.objects.get(name="hosts"))
     told = gates(tool, "--user", "ana")["permission DjangoModelPermissions"]
-    assert told == (True, "asked as POST")
+    assert told == (True, "asked as an HTTP POST")
 
 
 def test_permissions_are_named_whatever_class_asks_for_them(ana: Any, room_tool: Any) -> None:
@@ -216,10 +216,10 @@ def test_permissions_are_named_whatever_class_asks_for_them(ana: Any, room_tool:
     tool = room_tool(MayClose, Misspelt, IsAdminUser | MayClose)
     told = gates(tool, "--user", "ana")
     lacks = "the user lacks quiz.delete_room, which no group has"
-    assert told["permission MayClose"] == (False, f"asked as POST; {lacks}")
-    assert told["permission (IsAdminUser | MayClose)"] == (False, f"asked as POST; {lacks}")
+    assert told["permission MayClose"] == (False, f"asked as an HTTP POST; {lacks}")
+    assert told["permission (IsAdminUser | MayClose)"] == (False, f"asked as an HTTP POST; {lacks}")
     odd = "the user lacks quiz.closes_room, and there is no permission of that name"
-    assert told["permission Misspelt"] == (False, f"asked as POST; {odd}")
+    assert told["permission Misspelt"] == (False, f"asked as an HTTP POST; {odd}")
     assert "has_perm" not in vars(ana)
 
 

@@ -27,7 +27,8 @@ def test_off_shows_in_the_list_and_in_explain_and_on_lifts(ana: Any) -> None:
     assert "It adds wrongly." in out.getvalue()
     run("on", "shell_add", "--by", "ana")
     assert run("list") == ""
-    assert "shell_add" in run("list", "--all")
+    assert ", lifted by ana: It adds wrongly." in run("list", "--all")
+    assert Switch.objects.get().lifted_by == ana
     assert LogEntry.objects.filter(user=ana).count() == 2
     call_command("mcp_explain", "shell_add", "--user", "ana", stdout=StringIO())
 

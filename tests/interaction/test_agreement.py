@@ -310,8 +310,10 @@ def test_an_agreement_comes_too_late_for_who_may_not_call_any_more(
 def test_an_agreement_comes_too_late_for_a_secret_that_has_ended(
     guarded: MCPClient, counted: Counted
 ) -> None:
+    new = rotate(Token.objects.get(), grace=timedelta(hours=1)).reveal()
+
     def rotated() -> None:
-        guarded.token = rotate(Token.objects.get(), grace=timedelta(hours=1)).reveal()
+        guarded.token = new
         # By itself: no signal tells the call's stream.
         TokenSecret.objects.filter(valid_until__isnull=False).update(valid_until=timezone.now())
 

@@ -282,6 +282,32 @@ def test_a_stream_ends_when_its_secret_does(
     assert soon <= timezone.now()
 
 
+def rotate_with_a_second(token: Token) -> None:
+    rotate(token, grace=timedelta(seconds=1))
+
+
+def let_expire_in_a_second(token: Token) -> None:
+    token.expires_at = timezone.now() + timedelta(seconds=1)
+    token.save()
+
+
+@pytest.mark.parametrize("act", [rotate_with_a_second, let_expire_in_a_second])
+def test_a_stream_that_is_open_learns_of_a_nearer_end(
+    application: Any, modern: MCPClient, act: Callable[[Token], None]
+) -> None:
+    """The keep-alive is far longer than the test has patience."""
+
+    async def scenario() -> None:
+        line = listen(application, modern, toolsListChanged=True)
+        await line.until(lambda: line.events)
+        await sync_to_async(lambda: act(Token.objects.get()))()
+        began = timezone.now()
+        await line.end()
+        assert timedelta(seconds=0.5) < timezone.now() - began < timedelta(seconds=3)
+
+    async_to_sync(scenario)()
+
+
 def test_a_rotation_with_a_grace_leaves_a_stream_open(application: Any, modern: MCPClient) -> None:
     async def scenario() -> None:
         line = listen(application, modern, toolsListChanged=True)

@@ -129,7 +129,7 @@ def test_an_old_secret_lives_to_its_deadline_everywhere_and_not_a_moment_longer(
             thief.session_id = session.session_id
             assert thief.call("read").status == 404
             list(older.messages())
-            assert time.monotonic() - began >= 2
+            assert 2 <= time.monotonic() - began < 8
             assert all(refused(old.at(port).call("read")) for port in product.ports)
             assert new.at(product.ports[C]).call("read").status == 200
             assert not newer.ends_within(0.5)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.live
 CALLS = "/admin/mcp_app/callevent/"
 TAIL = f"{CALLS}tail/"
 CONNECTED = "/admin/mcp_app/session/connected/"
-MODERN = "2026-07-28"
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,13 @@ class Product:
     def client(self) -> LiveClient:
         """A client at the first process."""
         return LiveClient(self.token, version=MODERN).at(self.ports[0])
+
+    def asked(self) -> LiveClient:
+        """An older client at the first process, whose user can be asked."""
+        able = {"elicitation": {}}
+        client = LiveClient(self.token, version=LEGACY, capabilities=able).at(self.ports[0])
+        client.initialize()
+        return client
 
     def browser(self) -> Browser:
         """An administrator at the second one."""
@@ -89,6 +96,48 @@ def test_what_runs_in_one_process_shows_at_another_and_is_stopped_there(
         ended, _ = row_of(socket, told, id=running["id"])
         assert (ended["outcome"], ended["open"]) == ("Cancelled", False)
         assert "stopped by root" in browser.get(ended["url"])
+
+
+def agreeing(name: str) -> dict[str, Any]:
+    """What calls the tool that its user is asked about."""
+    return {"name": "write_if_agreed", "arguments": {"username": name}}
+
+
+def test_a_call_whose_user_is_asked_is_stopped_from_another_process(
+    product: Product, browser: Browser
+) -> None:
+    with (
+        browser.socket(TAIL) as socket,
+        product.asked().ask("tools/call", agreeing("a"), 1) as line,
+    ):
+        line.until(lambda message: message.get("method") == "elicitation/create")
+        waiting, cursor = row_of(socket, socket.news(), call="write_if_agreed", waits=True)
+        assert waiting["outcome"] == "Waits for a yes"
+        assert f":{product.processes[0].pid}" in browser.get(waiting["stop_url"])
+        page = browser.post(waiting["stop_url"])
+        assert messages_on(page) == ["The call is stopped."]
+        answer = line.until(lambda message: "result" in message)
+        assert answer["result"]["content"][0]["text"] == "An administrator stopped the tool."
+        key = str(waiting["id"])
+        row_of(socket, socket.news(cursor, open=key, waits=key), id=waiting["id"], open=False)
+    assert "stopped by root" in browser.get(waiting["url"])
+
+
+def test_a_call_whose_user_agrees_at_another_process_goes_on(
+    product: Product, browser: Browser
+) -> None:
+    client, name = product.asked(), f"u-{secrets.token_hex(4)}"
+    with browser.socket(TAIL) as socket, client.ask("tools/call", agreeing(name), 1) as line:
+        asked = line.until(lambda message: message.get("method") == "elicitation/create")
+        waiting, cursor = row_of(socket, socket.news(), call="write_if_agreed", waits=True)
+        said = {"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {}}}
+        assert client.at(product.ports[1]).post(said).status == 202
+        answer = line.until(lambda message: "result" in message)
+        assert answer["result"]["content"][0]["text"] == name
+        key = str(waiting["id"])
+        told = socket.news(cursor, open=key, waits=key)
+        ended, _ = row_of(socket, told, id=waiting["id"], open=False)
+    assert ended["outcome"] == "OK"
 
 
 def test_a_connection_that_broke_misses_nothing(product: Product, browser: Browser) -> None:
@@ -161,14 +210,22 @@ def test_a_call_whose_process_was_killed_is_said_to_run_nowhere(
     product: Product, browser: Browser
 ) -> None:
     """Last: the process is gone afterwards."""
+    wait = {"name": "wait", "_meta": {"progressToken": "p"}}
     with (
         browser.socket(TAIL) as socket,
         contextlib.suppress(OSError),
-        product.client().ask("tools/call", {"name": "wait", "_meta": {"progressToken": "p"}}, 1),
+        product.client().ask("tools/call", wait, 1),
+        product.asked().ask("tools/call", agreeing("killed"), 1) as line,
     ):
+        line.until(lambda message: message.get("method") == "elicitation/create")
         running, _ = row_of(socket, socket.news(), call="wait", open=True)
+        waiting, _ = row_of(socket, socket.news(), call="write_if_agreed", waits=True)
         product.processes[0].send_signal(signal.SIGKILL)
         product.processes[0].wait()
-    page = browser.post(running["stop_url"])
-    assert "no process says that it runs this call" in page
-    assert messages_on(page) == []
+    for row in (running, waiting):
+        page = browser.post(row["stop_url"])
+        assert "no process says that it runs this call" in page
+        assert messages_on(page) == []
+    # Nobody writes in the name of a process that is gone: a row says what it was when it died.
+    assert "It has begun, and no end is recorded" in browser.get(running["url"])
+    assert "Nothing has run." in browser.get(waiting["url"])

@@ -67,13 +67,13 @@ class Command(BaseCommand):
         if not found:
             raise CommandError("Nothing like that is switched. `mcp_switch list` shows what is.")
         for switch in found:
-            lift(switch)
+            lift(switch, by=by)
             _log(switch, by, CHANGE)
             self.stdout.write(f"Lifted. {_line(switch)}")
 
     def _list(self, *, everything: bool) -> None:
         rows = Switch.objects.all() if everything else Switch.objects.in_force()
-        for switch in rows.select_related("set_by"):
+        for switch in rows.select_related("set_by", "lifted_by"):
             self.stdout.write(_line(switch))
 
 
@@ -109,5 +109,9 @@ def _log(switch: Switch, by: Any, flag: int) -> None:
 def _line(switch: Switch) -> str:
     what = f"{switch.noun} {switch.name}" if switch.name else switch.get_kind_display()
     until = f"until {switch.until.isoformat()}" if switch.until else "until it is lifted"
-    who = switch.set_by.get_username() if switch.set_by else "nobody named"
-    return f"{what} of {switch.server}, {until}, by {who}: {switch.reason}"
+    lifted = f", lifted by {_name(switch.lifted_by)}" if switch.lifted_at else ""
+    return f"{what} of {switch.server}, {until}, by {_name(switch.set_by)}{lifted}: {switch.reason}"
+
+
+def _name(user: Any) -> str:
+    return user.get_username() if user else "nobody named"

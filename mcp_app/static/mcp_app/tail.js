@@ -14,7 +14,7 @@ const most = Number(texts.most);
 const list = document.getElementById("mcp-tail-rows");
 const labels = [...root.querySelectorAll("thead th")].map((cell) => cell.textContent);
 
-// Calls by key: { open, element }. A call that is not shown (yet) has no element.
+// Calls by key: { open, waits, element }. A call that is not shown (yet) has no element.
 const calls = new Map();
 let cursor = "";
 let floor = 0;
@@ -37,14 +37,15 @@ function say(text) {
 
 function question() {
     const asked = new URLSearchParams(texts.query);
-    for (const name of ["cursor", "have", "open", "floor"]) {
+    for (const name of ["cursor", "have", "open", "waits", "floor"]) {
         asked.delete(name);
     }
     if (cursor) {
         asked.set("cursor", cursor);
-        const keys = (open) => [...calls].filter(([, call]) => call.open === open).map(([key]) => key).join();
-        asked.set("have", keys(false));
-        asked.set("open", keys(true));
+        const keys = (are) => [...calls].filter(([, call]) => are(call)).map(([key]) => key).join();
+        asked.set("have", keys((call) => !call.open));
+        asked.set("open", keys((call) => call.open));
+        asked.set("waits", keys((call) => call.waits));
         asked.set("floor", floor);
     }
     return asked.toString();
@@ -109,7 +110,7 @@ function build(key, row) {
 
 function take(row) {
     const known = calls.get(row.id);
-    const call = { open: row.open, element: known ? known.element : null };
+    const call = { open: row.open, waits: row.waits, element: known ? known.element : null };
     calls.set(row.id, call);
     if (row.shown) {
         call.element = call.element || build(row.id, row);

@@ -196,7 +196,7 @@ def test_who_works_now_is_found_by_queries_too(client: MCPClient) -> None:
     caller = Caller(user, auth=token, token_lookup=token.secrets.using(HOME).get().lookup)
     credential = Credential(user.pk, token.pk, None, caller.token_lookup)
     assert tokens().live().get() == token
-    assert liveness.find_ended([credential]) == set()
+    assert credential in liveness.find_standing([credential])
     found = liveness.recall(caller)()
     assert found is not None
     assert found.user == user
@@ -208,5 +208,5 @@ def test_who_works_now_is_found_by_queries_too(client: MCPClient) -> None:
         assert "laptop" in out.getvalue()
     revoke(token)
     assert not tokens().live().exists()
-    assert liveness.find_ended([credential]) == {credential}
+    assert liveness.find_standing([credential]) == {}
     assert liveness.recall(caller)() is None

@@ -17,8 +17,10 @@ from django.utils import timezone
 from mcp_app.admin import CallEventAdmin, TokenAdmin
 from mcp_app.audit.storage import database
 from mcp_app.auth.tokens import issue, revoke, rotate
+from mcp_app.dispatch.dispatcher import new_record
 from mcp_app.models import CallEvent, Session, Token, TokenSecret
 from mcp_app.testing import MCPClient
+from mcp_app.transports.recording import recorder
 from tests.interaction.tools import server
 
 REAL = [a for a in connections if not connections.settings[a]["ENGINE"].endswith("dummy")]
@@ -132,6 +134,21 @@ def test_names_stay_and_keys_go(deleted: Way) -> None:
     assert all(events().exclude(tool="").values_list("token_lookup", flat=True))
     if deleted is not by_statements:
         assert {row[2:] for row in rows} == {(None, None)}
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_a_call_that_runs_meanwhile_keeps_its_names_alone(
+    called: Any, browser: Client, way: Way
+) -> None:
+    long = 1.0 if way is by_statements else 0.0
+    record = new_record(method="tools/call", correlation_id="d" * 32)
+    record.user, record.token = called, tokens().get()
+    record.outcome, record.tool, record.duration = "ok", "add", long
+    way(called, browser)
+    assert recorder().submit(record).result(10)
+    row = events().get(correlation_id="d" * 32)
+    assert (row.username, row.token_name) == ("ada", "laptop")
+    assert (row.user_id, row.token_id) == (None, None)
 
 
 def test_every_page_of_calls_opens(deleted: Way, browser: Client) -> None:

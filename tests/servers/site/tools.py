@@ -43,6 +43,12 @@ def write_in_steps(username: str) -> Iterator[Progress | str]:
     yield username
 
 
+@server.tool(permission_classes=[IsAuthenticated], confirm="Write {username}?")
+def write_if_agreed(username: str) -> str:
+    """Write one row, if its user agrees."""
+    return write(username)
+
+
 @server.tool(read_only=True, permission_classes=[IsAuthenticated])
 def measure(text: str) -> int:
     """Count the characters."""
