@@ -19,6 +19,7 @@ from django.utils.module_loading import import_string
 
 from mcp_app import __version__
 from mcp_app.catalog.keywords import AUDIT_LEVELS
+from mcp_app.protocol.messages import MOST_VALUES
 from mcp_app.protocol.versions import BY_NAME, VERSIONS, ProtocolVersion
 
 DEFAULTS: Final[Mapping[str, Any]] = {
@@ -44,6 +45,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "CORS": False,
     "NUM_PROXIES": 0,
     "MAX_BODY_BYTES": 10 * 1024 * 1024,
+    "MAX_BODY_VALUES": MOST_VALUES,
     "MAX_RESULT_BYTES": 4 * 1024 * 1024,
     "MAX_QUERIES": None,
     "BATCH_LIMIT": 50,
@@ -89,6 +91,7 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@*\s]+/?", re.IGNORECASE)
 _POSITIVE: Final = (
     "MAX_BODY_BYTES",
+    "MAX_BODY_VALUES",
     "MAX_RESULT_BYTES",
     "BATCH_LIMIT",
     "KEEP_ALIVE",

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from mcp_app.catalog.schemas import Schema, referred
 from mcp_app.catalog.sentences import path_in
+from mcp_app.protocol.messages import MOST_VALUES, holds_more
 
 _EXACT: Final = 2**53
 """Beyond it a float no longer says which integer was meant."""
@@ -68,7 +69,7 @@ def _with_integers(value: Any) -> Any:
 
 
 def _decoded(value: Any) -> Any:
-    if not isinstance(value, str):
+    if not isinstance(value, str) or holds_more(value.encode(errors="replace"), MOST_VALUES):
         return None
     try:
         return json.loads(value)

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final, NoReturn, TypeGuard
 
 import orjson
@@ -21,6 +22,10 @@ RequestId = str | int
 _LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
 _DEEPEST: Final = 1024
 """Arrays and objects in each other; orjson's own limit, where the standard library's varies."""
+MOST_VALUES: Final = 200_000
+"""Values in one body, by default: of two bytes there each may take a hundred once it is read."""
+_STRUCTURE: Final = (b",", b"[", b"{")
+_TOKEN: Final = re.compile(rb'"[^"]*"?|[,\[{]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,18 @@ def loads(body: bytes) -> Any:
     return value
 
 
+def holds_more(body: bytes, most: int) -> bool:
+    """Whether JSON holds more than `most` values, before any is made; an array, or an object, that
+    stands in another counts as two.
+    """
+    if len(body) <= most or sum(map(body.count, _STRUCTURE)) <= most:
+        return False
+    # What stands in strings counts for nothing, and a value has no more than three tokens.
+    plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    tokens = islice(_TOKEN.finditer(plain), 3 * most + 3)
+    return sum(not token[0].startswith(b'"') for token in tokens) > most
+
+
 def _is_deeper(value: Any, limit: int) -> bool:
     """Whether arrays and objects stand in each other more than `limit` deep."""
     level = [value]
@@ -131,11 +148,13 @@ def _without_fragments(value: Any) -> Any:
     return value
 
 
-def parse(body: bytes, *, most: int) -> Message | Batch:
+def parse(body: bytes, *, most: int, values: int = MOST_VALUES) -> Message | Batch:
     """The message or batch in `body`; what is wrong with it is a value, too, never raised.
 
-    A batch of more than `most` messages is not looked into: whoever sent it is not known yet.
+    A batch of more than `most` messages is not looked into, nor a body of more than `values`.
     """
+    if holds_more(body, values):
+        return Malformed(InvalidRequest(f"A body may hold at most {values} values."))
     try:
         value = loads(body)
     except ParseError as error:

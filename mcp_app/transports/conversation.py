@@ -58,6 +58,8 @@ class Late:
 
 _LOOK: Final = 1.0
 """Seconds, at most, between looks at a hop whose tool has not started its clock."""
+_UNREAD_LOOK: Final = 0.1
+"""The same where it is not known yet what is called."""
 _GRACE: Final = 1.0
 """Seconds that an async tool has to clean up after it was cancelled; then it is forgotten."""
 _SLACK: Final = 0.01
@@ -78,7 +80,9 @@ class Conversation:
             outlet = self._notifications = Notifications(asyncio.get_running_loop())
         self._method = incoming.method
         self._exchange = Exchange(dispatcher, incoming, accepts, body, outlet)
-        self._shortest_limit = min(dispatcher.time_limit(self._exchange.message), _LOOK)
+        message = self._exchange.parsed
+        known = _UNREAD_LOOK if message is None else dispatcher.time_limit(message)
+        self._shortest_limit = min(known, _LOOK)
         self._hung_up = False
         self._entered = Entered()
         self._inbound: Inbound | None = None

@@ -25,6 +25,9 @@ from mcp_app.transports.reception import Reception, Refused, id_of
 
 _ONE_AT_A_TIME: Final = "This revision takes one message at a time."
 
+_AT_ONCE: Final = 16 * 1024
+"""Bytes of a body that is parsed before its sender is known: a refusal has the message's id."""
+
 Item = Inbound | Refused
 
 
@@ -48,16 +51,21 @@ class Exchange(Reception):
         outlet: Outlet,
     ) -> None:
         incoming.hold(body)
-        self.message = parse(body, most=dispatcher.services.config.BATCH_LIMIT)
+        self._body = body
         streams = incoming.streams and accepts.events
-        super().__init__(dispatcher, incoming, outlet, self.message, streams=streams)
+        super().__init__(dispatcher, incoming, outlet, None, streams=streams)
+        if len(body) <= _AT_ONCE:
+            self._read()
 
     def enter(self) -> Entered:
         """Recognise the caller and route each message. Runs where the database may be asked."""
-        message = self.message
-        record = self.record(None if isinstance(message, Batch) else message)
+        record = self.record(self._lone())
         try:
             caller = identify(self.incoming, record)
+            message = self.parsed
+            if message is None:
+                message = self._read()
+                self.describe(record, self._lone())
             if isinstance(message, Batch):
                 return self._enter_batch(message, caller, record)
             item = self._enter_one(message, caller, record)
@@ -67,6 +75,16 @@ class Exchange(Reception):
             return Entered([self.refused(route, record, self.request_id(), error)])
         except Exception:
             return Entered([self.broken(self.provisional_route(), record)])
+
+    def _read(self) -> Message | Batch:
+        config = self.dispatcher.services.config
+        message = parse(self._body, most=config.BATCH_LIMIT, values=config.MAX_BODY_VALUES)
+        self.parsed = message
+        return message
+
+    def _lone(self) -> Message | None:
+        """The message, where one was read that stands alone."""
+        return None if isinstance(self.parsed, Batch) else self.parsed
 
     def _enter_one(self, message: Message, caller: Caller, record: CallRecord) -> Item | None:
         if door.era_of(message, self.incoming.headers) is Era.MODERN:

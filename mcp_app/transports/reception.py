@@ -56,7 +56,7 @@ class Reception:
     """What the steps for any request have in common.
 
     Args:
-        parsed: what its body held; None for a request that needs none.
+        parsed: what its body held; None for a request that needs none, or while it is not read.
         streams: whether its answer can be kept open.
     """
 
@@ -181,12 +181,16 @@ class Reception:
     def record(self, message: Message | None) -> CallRecord:
         """The event that a message, or a request without one, begins."""
         record = new_record(transport=self.incoming.transport, correlation_id=secrets.token_hex(16))
+        self.describe(record, message)
+        return record
+
+    def describe(self, record: CallRecord, message: Message | None) -> None:
+        """Note what a request asks for."""
         if isinstance(message, Request):
             record.method, record.request_id = message.method, message.id
             name = (message.params or {}).get("name")
             if message.method in RECORDED and isinstance(name, str):
                 record.tool = name
-        return record
 
     def refused(
         self, route: Route, record: CallRecord, request_id: RequestId | None, error: ProtocolError

@@ -42,6 +42,7 @@ NEVER: list[tuple[str, Any]] = [
     ("numbers", "1,2"),
     ("numbers", ""),
     ("numbers", "[" * 100_000),
+    ("numbers", f"[{'1,' * 200_000}1]"),
     ("filters", "[1]"),
     ("filters", '{"a":"1"}'),
     ("filters", '"{}"'),

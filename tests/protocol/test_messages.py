@@ -206,3 +206,20 @@ def test_a_batch_over_its_bound_is_refused_without_a_look_at_its_messages() -> N
     refused = parse(b"[1,1,1]", most=2)
     assert isinstance(refused, Malformed)
     assert refused.error.message == "A batch may hold at most 2 messages."
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        (b"[]", 1),
+        (b"[1,2,3]", 3),
+        (b"[[],[],{}]", 6),
+        (b'{"a":1,"b":[1,2]}', 4),
+        (b'{"a,[{":"\\\\","b\\",":"[,,,"}', 2),
+        (b'["' + b"," * 100 + b'"]', 1),
+        (b'"' + b"\\" * 101 + b",,,", 0),
+    ],
+)
+def test_what_stands_in_strings_is_no_value(body: bytes, count: int) -> None:
+    assert not messages.holds_more(body, count)
+    assert not count or messages.holds_more(body, count - 1)

@@ -1,5 +1,7 @@
 """Bodies without a true length, as servers hand them over: none is read beyond the limit."""
 
+import json
+import tracemalloc
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.handlers.wsgi import WSGIRequest
 
+from mcp_app.auth.tokens import issue
 from mcp_app.transports.door import EndpointApplication
 from mcp_app.transports.view import EndpointView
 from tests.interaction.wire import PATIENCE
@@ -127,3 +130,76 @@ async def test_a_body_in_pieces_is_refused_at_the_piece_that_is_too_much() -> No
 
     assert sent[0]["status"] == 413
     assert taken == 11
+
+
+VALUES = 50_000
+
+
+def of_many_values(count: int) -> bytes:
+    """A message whose argument is that many empty lists, each of which counts as two values."""
+    return b'{"jsonrpc":"2.0","id":7,"method":"ping","a":[' + b"[]," * count + b"0]}"
+
+
+def ask_for_nothing_more(body: bytes, **environ: Any) -> tuple[Any, int]:
+    """The answer, and how much more memory than before was taken for it."""
+    ask(Counting(b"{}"), CONTENT_LENGTH="2")
+    tracemalloc.start()
+    try:
+        answer = ask(Counting(body), CONTENT_LENGTH=str(len(body)), **environ)
+        return answer, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.fixture
+def large(settings: Any) -> None:
+    """A product that takes bodies of some size, but of few values."""
+    more = {"MAX_BODY_BYTES": 10 * 1024 * 1024, "MAX_BODY_VALUES": VALUES}
+    settings.MCP_APP = {**settings.MCP_APP, **more}
+
+
+@pytest.fixture
+def bearer(django_user_model: Any) -> dict[str, str]:
+    """What somebody's request has."""
+    user = django_user_model.objects.create_user("ada")
+    return {"HTTP_AUTHORIZATION": f"Bearer {issue(user=user, name='laptop')[1].reveal()}"}
+
+
+@pytest.mark.usefixtures("large")
+def test_of_nobodys_body_nothing_is_read() -> None:
+    body = of_many_values(VALUES // 2 - 10)
+    answer, taken = ask_for_nothing_more(body)
+
+    assert answer.status_code == 401
+    assert json.loads(answer.content)["id"] is None
+    assert taken < 8 * len(body)
+
+
+@pytest.mark.usefixtures("large")
+def test_a_refusal_of_a_small_body_has_its_id() -> None:
+    body = b'{"jsonrpc":"2.0","id":7,"method":"ping"}'
+
+    assert json.loads(ask_for_nothing_more(body)[0].content)["id"] == 7
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("anonymous", [False, True], ids=["somebody", "anybody"])
+def test_of_a_body_with_too_many_values_none_is_made(
+    settings: Any, bearer: dict[str, str], anonymous: bool
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "ALLOW_ANONYMOUS": anonymous}
+    body = of_many_values(500_000)
+    answer, taken = ask_for_nothing_more(body, **({} if anonymous else bearer))
+
+    assert answer.status_code == 400
+    assert json.loads(answer.content)["error"]["message"] == "A body may hold at most 50000 values."
+    assert taken < 6 * len(body)
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_body_of_somebodys_is_answered_under_its_id(bearer: dict[str, str]) -> None:
+    told = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": {"a": '\\",[{' * 100_000}}
+    answer, _ = ask_for_nothing_more(json.dumps(told).encode(), **bearer)
+
+    assert answer.status_code == 200
+    assert json.loads(answer.content)["id"] == 7
