@@ -83,11 +83,7 @@ def _here(job: Callable[[], Result]) -> "asyncio.Future[Result]":
         else:
             future.set_result(task.result())
 
-    def alone() -> Result:
-        waiting.runs_all_sync_code()
-        return job()
-
-    task = asyncio.ensure_future(sync_to_async(alone, thread_sensitive=True)())
+    task = asyncio.ensure_future(sync_to_async(job, thread_sensitive=True)())
     task.add_done_callback(tell)
     return future
 

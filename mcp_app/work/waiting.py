@@ -27,8 +27,6 @@ class Lender(Protocol):
 
 class _Here(threading.local):
     place: Lender | None = None
-    runs_all: bool = False
-    """Whether this is the one thread for all sync code; for good, since async tools use it too."""
 
 
 _here: Final = _Here()
@@ -49,30 +47,11 @@ class at:
         _here.place = self._before
 
 
-def runs_all_sync_code() -> None:
-    """This thread is the only one, so the answer to what it waits for could not be taken."""
-    _here.runs_all = True
-
-
 def lent() -> AbstractContextManager[None]:
-    """`Lender.lent` of this thread's place; a thread that has none just waits.
-
-    Raises:
-        CannotAsk: nobody may wait in this thread.
-    """
-    if _here.place is not None:
-        return _here.place.lent()
-    if _here.runs_all:
-        raise CannotAsk(_ONLY_THREAD)
-    return nullcontext()
+    """`Lender.lent` of this thread's place; a thread that has none just waits."""
+    return nullcontext() if _here.place is None else _here.place.lent()
 
 
 def too_many() -> CannotAsk:
     """What is said where no place can be lent any more."""
     return CannotAsk("Too many questions wait for an answer already. Try again later.")
-
-
-_ONLY_THREAD: Final = (
-    "Sync code cannot wait for a client's answer where all sync code shares one thread, as within"
-    " inline_workers(): let the tool be async, or give it worker threads."
-)
