@@ -174,7 +174,7 @@ def test_requests_that_come_together_are_looked_up_together(
         raise AssertionError("looked up alone")
 
     # However long this machine lets the last of them wait.
-    monkeypatch.setattr(presented, "_FRESH", wire.PATIENCE)
+    monkeypatch.setattr(presented, "FRESH", wire.PATIENCE)
     monkeypatch.setattr(presented, "find", find)
     monkeypatch.setattr(verification, "find", nobody)
     client = MCPClient(make_token(), version=MODERN, server=server)
