@@ -143,7 +143,7 @@ class Dispatcher:
             return self._complete(call.inbound, Answer(short), call)
         except ProtocolError as error:
             return self.refuse(call.inbound, error)
-        except Exception:
+        except BaseException:
             return self.break_off(call.inbound)
 
     def refuse(self, inbound: Inbound, error: ProtocolError) -> Reply:

@@ -76,7 +76,8 @@ class Exchange(Reception):
         except ProtocolError as error:
             route = self.provisional_route()
             return Entered([self.refused(route, record, self.request_id(), error)])
-        except Exception:
+        except BaseException:
+            # An authentication class may raise anything, and must end neither thread nor loop.
             return Entered([self.broken(self.provisional_route(), record)])
 
     def _read(self) -> Message | Batch:
