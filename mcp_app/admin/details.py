@@ -100,7 +100,7 @@ def _kept(level: str) -> str:
         "none": _("none"),
         "names": _("their names, without values"),
         "redacted": _("names and values; secrets and what is marked sensitive are left out"),
-        "digest": _("a digest (SHA-256), from which nobody can read them"),
+        "digest": _("a digest keyed with SECRET_KEY: equal ones mean equal arguments"),
     }[level]
 
 

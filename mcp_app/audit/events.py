@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from django.conf import settings as django_settings
 from django.db.models import CharField
+from django.utils.crypto import salted_hmac
 
 from mcp_app.audit.keys import SecretKeys, secret_keys
 from mcp_app.audit.redaction import hidden_texts, stored_arguments
@@ -49,6 +50,7 @@ _TEXTS: Final = (
 )
 """The columns that hold a text of the record's as it is, cleaned."""
 _UNREADABLE: Final = "[unreadable]"
+_WITHHELD: Final = "[withheld: the arguments hold too much that it might quote]"
 
 
 def to_event(record: CallRecord) -> CallEvent:
@@ -112,19 +114,28 @@ def _line(text: str, width: int) -> str:
 
 
 def _error_text(record: CallRecord, keys: SecretKeys) -> str:
-    """The error's text without what `_arguments` leaves out."""
+    """The error's text without what `_arguments` leaves out; none where that is too much."""
     told = record.disclosure if _level(record) == "redacted" else NOTHING
     hidden = hidden_texts(record.arguments, keys=keys, disclosure=told)
+    if hidden is None:
+        return _WITHHELD
     return redact_text(record.error_text, keys, limit=ERROR_TEXT_LIMIT, known=hidden)
 
 
 def _arguments(record: CallRecord, keys: SecretKeys) -> Any:
     level, told = _level(record), record.disclosure
     try:
-        return stored_arguments(record.arguments, level, keys=keys, disclosure=told)
+        return stored_arguments(
+            record.arguments, level, keys=keys, disclosure=told, key=_digest_key()
+        )
     except Exception:
         logger.exception("The arguments of %s could not be stored", record.correlation_id)
         return _UNREADABLE
+
+
+def _digest_key() -> bytes:
+    """Of this project alone, so that no digest can be made elsewhere to compare."""
+    return salted_hmac("mcp_app.audit", "arguments", algorithm="sha256").digest()
 
 
 def _level(record: CallRecord) -> str:

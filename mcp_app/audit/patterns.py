@@ -6,7 +6,9 @@ Knows their shapes and where they stand. Knows nothing of arguments or of storin
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from mcp_app.audit.keys import SecretKeys
@@ -15,6 +17,9 @@ REDACTED: Final = "[redacted]"
 
 SHORTEST: Final = 3
 """In characters: what is shorter is in too many innocent words to be looked up."""
+
+PIECE: Final = 6
+"""In characters: of a known secret so much of its beginning or end gives it away."""
 
 Span = tuple[int, int]
 
@@ -80,14 +85,57 @@ def find_secrets(text: str, keys: SecretKeys) -> Iterator[Span]:
 
 
 def find_known(text: str, known: Iterable[str]) -> Iterator[Span]:
-    """Where `text` holds one of the `known` secrets word for word."""
-    for secret in known:
-        start = text.find(secret)
-        while start >= 0:
-            end = start + len(secret)
-            if len(secret) > SHORTEST or _is_word(text, start, end):
-                yield start, end
-            start = text.find(secret, end)
+    """Where `text` holds one of the `known` secrets, or its first or last characters.
+
+    In any letter case: messages shorten what they quote, and programs fold it.
+    """
+    text = _folded(text)
+    for secret in map(_folded, known):
+        yield from _whole(text, secret) if len(secret) < PIECE else _pieces(text, secret)
+
+
+def _folded(text: str) -> str:
+    """In small letters, as long as it was: what has no single small letter stays."""
+    small = text.lower()
+    if len(small) == len(text):
+        return small
+    return "".join(one if len(one := each.lower()) == 1 else each for each in text)
+
+
+def _whole(text: str, secret: str) -> Iterator[Span]:
+    for start in _places(text, secret):
+        end = start + len(secret)
+        if len(secret) > SHORTEST or _is_word(text, start, end):
+            yield start, end
+
+
+def _pieces(text: str, secret: str) -> Iterator[Span]:
+    """Each place that has the beginning of `secret` or its end, as far as it goes."""
+    for start in _places(text, secret[:PIECE]):
+        yield start, start + _longest(secret, partial(_begins, text, secret, start))
+    for end in (start + PIECE for start in _places(text, secret[-PIECE:])):
+        yield end - _longest(secret, partial(_ends, text, secret, end)), end
+
+
+def _begins(text: str, secret: str, start: int, length: int) -> bool:
+    return text.startswith(secret[:length], start)
+
+
+def _ends(text: str, secret: str, end: int, length: int) -> bool:
+    return text.endswith(secret[-length:], 0, end)
+
+
+def _longest(secret: str, fits: Callable[[int], bool]) -> int:
+    """The greatest length, of `PIECE` at least, that fits as all smaller ones do."""
+    lengths = range(PIECE + 1, len(secret) + 1)
+    return PIECE + bisect_left(lengths, True, key=lambda length: not fits(length))
+
+
+def _places(text: str, piece: str) -> Iterator[int]:
+    start = text.find(piece)
+    while start >= 0:
+        yield start
+        start = text.find(piece, start + 1)
 
 
 def _is_word(text: str, start: int, end: int) -> bool:

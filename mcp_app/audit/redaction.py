@@ -3,13 +3,14 @@
 Pure functions over JSON values; they know no Django and no settings.
 """
 
-import hashlib
+import hmac
+import html
 import json
 import math
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from mcp_app.audit.keys import SecretKeys, secret_keys
 from mcp_app.audit.patterns import REDACTED, SHORTEST, is_card
@@ -17,6 +18,8 @@ from mcp_app.audit.text import redact_text, truncation
 from mcp_app.catalog.disclosure import Disclosure
 
 Kept = TypeVar("Kept")
+_Part = tuple[Any, bool, Disclosure | None]
+"""Something in a value, whether it is secret itself, and the rules for what is in it."""
 
 LIMIT: Final = 16 * 1024
 """How much JSON text one event's arguments may take, in characters."""
@@ -25,7 +28,8 @@ _STRING_LIMIT: Final = 4096
 _NAME_LIMIT: Final = 128
 _ITEM_LIMIT: Final = 1000
 _DEPTH_LIMIT: Final = 16
-_NODE_LIMIT: Final = 10_000
+_NODE_LIMIT: Final = 100_000
+_HIDDEN_LIMIT: Final = 256 * 1024
 _ITEM_COST: Final = 4
 _CONTAINERS: Final = (Mapping, list, tuple)
 # Each level that is cut short adds one marker after the budget is spent.
@@ -39,21 +43,23 @@ def stored_arguments(
     keys: SecretKeys | None = None,
     disclosure: Disclosure | None = None,
     limit: int = LIMIT,
+    key: bytes = b"",
 ) -> Any:
     """What an event keeps of a call's arguments, as a JSON value.
 
     Args:
         arguments: what the caller sent; None where there was nothing.
         level: "none" keeps nothing, "names" the top-level names, "redacted" everything but
-            secrets, "digest" the SHA-256 of the canonical JSON, secrets included.
+            secrets, "digest" the keyed `digest` of them all, secrets included.
         keys: names whose values are secret at any depth; None means the built-in ones.
         disclosure: the names under which values are kept; None means all.
         limit: of the JSON text, in characters.
+        key: of the digest; without it whoever reads one could try values until one fits.
     """
     if arguments is None or level == "none":
         return None
     if level == "digest":
-        return {"sha256": digest(arguments)}
+        return {"hmac_sha256": digest(arguments, key)}
     kept = redact(arguments, keys=keys, disclosure=disclosure, limit=limit)
     if level == "names":
         return list(kept) if isinstance(kept, dict) else []
@@ -75,22 +81,36 @@ def redact(
     return _Walk(keys or secret_keys(), limit - _MARKERS).value(value, 0, disclosure)
 
 
-def digest(value: Any) -> str:
-    """SHA-256 of `value` as JSON with sorted keys, without spaces, in ASCII; hexadecimal."""
+def digest(value: Any, key: bytes) -> str:
+    """HMAC-SHA256 of `value` as JSON with sorted keys, without spaces, in ASCII; hexadecimal."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_type_name)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hmac.new(key, text.encode(), "sha256").hexdigest()
 
 
 def hidden_texts(
     value: Any, *, keys: SecretKeys | None = None, disclosure: Disclosure | None = None
-) -> list[str]:
+) -> list[str] | None:
     """The texts and numbers, of 3 characters or more, that `redact` replaces by their name.
 
-    For looking them up elsewhere: an error message may quote them, as they are or escaped.
+    For looking them up elsewhere: an error message may quote them, as they are or escaped. None
+    where that would take too long: then nobody knows what a message quotes.
     """
-    hidden = islice(_hidden(value, keys or secret_keys(), disclosure), _ITEM_LIMIT)
-    texts = {text for leaf in hidden if len(text := _leaf_text(leaf)) >= SHORTEST}
+    texts: set[str] = set()
+    room = _HIDDEN_LIMIT
+    try:
+        for leaf in _hidden(value, keys or secret_keys(), disclosure):
+            new = {text for text in _leaf_texts(leaf) if len(text) >= SHORTEST} - texts
+            texts |= new
+            room -= sum(map(len, new))
+            if room < 0 or len(texts) > _ITEM_LIMIT:
+                return None
+    except _TooMuch:
+        return None
     return sorted(texts.union(*map(_escaped, texts)))
+
+
+class _TooMuch(Exception):
+    """More parts than are looked at."""
 
 
 class _Walk:
@@ -192,12 +212,12 @@ def _unused(name: str, taken: Mapping[str, Any]) -> str:
     return candidate
 
 
-def _leaf_text(leaf: Any) -> str:
-    """How a message would quote `leaf`; empty where it could not."""
+def _leaf_texts(leaf: Any) -> tuple[str, ...]:
+    """How a message would quote `leaf`, or either end of a long one; nothing where it could not."""
     if isinstance(leaf, str):
-        return leaf[:_STRING_LIMIT]
+        return leaf[:_STRING_LIMIT], leaf[-_STRING_LIMIT:]
     is_number = isinstance(leaf, int | float) and not isinstance(leaf, bool)
-    return str(leaf) if is_number and abs(leaf) < 2**64 else ""
+    return (str(leaf),) if is_number and abs(leaf) < 2**64 else ()
 
 
 def _type_name(value: Any) -> str:
@@ -217,22 +237,37 @@ def _rules_for(
 
 
 def _escaped(text: str) -> set[str]:
-    """How messages write `text`: as Python, JSON and URLs do."""
-    return {repr(text)[1:-1], json.dumps(text)[1:-1], quote(text, errors="replace")}
+    """How messages write `text`: as Python, JSON, URLs and HTML do."""
+    sent = text.encode(errors="replace")
+    return {
+        repr(text)[1:-1],
+        repr(sent)[2:-1],
+        json.dumps(text)[1:-1],
+        quote(sent),
+        quote_plus(sent),
+        html.escape(text),
+    }
 
 
 def _hidden(value: Any, keys: SecretKeys, disclosure: Disclosure | None) -> Iterator[Any]:
-    """The leaves that `redact` leaves out."""
-    pending: list[tuple[Any, bool, Disclosure | None]] = [(value, False, disclosure)]
-    for _ in range(_NODE_LIMIT):
-        if not pending:
-            return
-        item, secret, rules = pending.pop()
-        if isinstance(item, Mapping):
-            for key, inner in islice(item.items(), _ITEM_LIMIT):
-                shown, below = _rules_for(str(key), inner, keys, rules)
-                pending.append((inner, secret or not shown, below))
-        elif isinstance(item, list | tuple):
-            pending += [(inner, secret, rules) for inner in islice(item, _ITEM_LIMIT)]
-        elif (secret or rules is not None) and item is not None:
-            yield item
+    """The leaves that `redact` leaves out. Raises `_TooMuch` rather than look for too long."""
+    pending: list[_Part] = [(value, False, disclosure)]
+    room = _NODE_LIMIT
+    while pending:
+        part, secret, rules = pending.pop()
+        if isinstance(part, _CONTAINERS):
+            room -= len(part)
+            if room < 0:
+                raise _TooMuch
+            pending += _parts(part, secret, keys, rules)
+        elif (secret or rules is not None) and part is not None:
+            yield part
+
+
+def _parts(whole: Any, secret: bool, keys: SecretKeys, rules: Disclosure | None) -> Iterator[_Part]:
+    if not isinstance(whole, Mapping):
+        yield from ((part, secret, rules) for part in whole)
+        return
+    for name, part in whole.items():
+        shown, below = _rules_for(str(name), part, keys, rules)
+        yield part, secret or not shown, below

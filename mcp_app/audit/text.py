@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from mcp_app.audit.keys import SecretKeys
@@ -11,6 +12,9 @@ REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 MARGIN: Final = 256
 """What is kept never ends inside a secret: the search goes on that far behind its end."""
+
+_MOST_KNOWN: Final = 1000
+"""Places: a text that quotes secrets more often is not worth the time, nor what would be left."""
 
 # PostgreSQL refuses NUL in text and in jsonb; a lone surrogate has no UTF-8.
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
@@ -51,14 +55,17 @@ def redact_text(
         text: as it came.
         keys: names whose values are secret where the text has `name=value`.
         limit: in characters of `text`; the result is longer by the markers.
-        known: secrets to replace word for word, wherever they stand.
+        known: secrets to replace wherever they stand, whole or by either end, in any letter case.
         marker: say at the end that the text was cut.
     """
     if len(text) <= limit and not known and is_harmless(text):
         return text
     margin = MARGIN + max(map(len, known), default=0)
     window = clean(text[: limit + margin])
-    spans = [*find_secrets(window, keys), *find_known(window, known)]
+    quoted = list(islice(find_known(window, known), _MOST_KNOWN + 1))
+    if len(quoted) > _MOST_KNOWN:
+        return REDACTED
+    spans = [*find_secrets(window, keys), *quoted]
     kept = "".join(_replace(window, _merge(spans), limit)) if spans else window[:limit]
     return kept + truncation(len(text)) if marker and len(text) > limit else kept
 

@@ -66,6 +66,13 @@ def problems(
     return [(path, ", or ".join(sentences)) for path, sentences in told.items()]
 
 
+def without_inputs(error: ValidationError) -> str:
+    """What the product's own code found invalid, for a log: pydantic's text would quote it."""
+    details = error.errors()[:_MOST] if error.error_count() <= _MOST else []
+    told = (f"{_written(each['loc'])} {_sentence(each, False)}" for each in details)
+    return f"{error.title}: {'; '.join(told) or f'{error.error_count()} problems'}"
+
+
 def discreet(
     error: ArgumentsInvalid, arguments: Mapping[str, Any], sensitive: frozenset[str]
 ) -> ArgumentsInvalid:

@@ -11,10 +11,12 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from mcp_app.catalog.definition import Declaration, Kind
 from mcp_app.catalog.errors import ArgumentsInvalid, OutputInvalid, ToolError, Unencodable
 from mcp_app.catalog.progress import Progress
-from mcp_app.catalog.sentences import discreet
+from mcp_app.catalog.sentences import discreet, without_inputs
 from mcp_app.dispatch.context import Cancelled, Context, TimeLimitReached
 from mcp_app.dispatch.hooks import ALLOWED, Confirm, Deny, NotConfirmed, Verdict
 from mcp_app.dispatch.inputs import CannotAsk, InputRequired
@@ -312,6 +314,6 @@ def _unexpected(call: Call, error: BaseException) -> dict[str, Any]:
 
 def _text_of(error: BaseException) -> str:
     try:
-        return str(error)
+        return without_inputs(error) if isinstance(error, ValidationError) else str(error)
     except BaseException:
         return ""

@@ -8,15 +8,17 @@ something else get threads of their own: the crew looks every millisecond whethe
 import asyncio
 import contextvars
 import logging
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from asgiref.sync import _restore_context, sync_to_async
+from asgiref.sync import SyncToAsync, _restore_context
 
 logger: Final = logging.getLogger("mcp_app.work")
 
@@ -103,8 +105,7 @@ class Crew:
         ready: Callable[[], None] = lambda: None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        # asgiref's hop, so that `async_to_sync` in a job finds the way back to this loop.
-        self._hop = sync_to_async(self._work, thread_sensitive=False, executor=workers)
+        self._workers = workers
         self._most = most
         self._ready = ready
         self._lock = threading.Lock()
@@ -113,7 +114,6 @@ class Crew:
         self._active = 0
         self._came_back = self._seen = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._hops: set[asyncio.Task[None]] = set()
 
     def submit(
         self, function: Callable[[], Any], ahead: Ahead | None = None
@@ -133,11 +133,18 @@ class Crew:
     # --- on the loop ---------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        """Set another thread to work; it has been counted."""
-        # In an empty context, which nothing is carried out of or back into: each job has its own.
-        task = contextvars.Context().run(self._loop.create_task, self._hop())
-        self._hops.add(task)
-        task.add_done_callback(self._ended)
+        """Set another thread to work; it has been counted.
+
+        Not before the loop is through with what it has at hand: more jobs may come of it.
+        """
+        self._loop.call_soon(self._send)
+
+    def _send(self) -> None:
+        try:
+            self._workers.submit(self._hop)
+        except RuntimeError as error:
+            # No thread can be had: the process is ending.
+            self._refuse(error)
 
     def _look_later(self) -> None:
         self._seen = self._came_back
@@ -165,15 +172,7 @@ class Crew:
         while self._back:
             self._back.popleft().tell()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._hops.discard(task)
-        self._deliver()
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if error is not None:
-            self._refuse(error)
-
     def _refuse(self, error: BaseException) -> None:
-        """No thread could be had: the process is ending."""
         with self._lock:
             self._active -= 1
             lost = [] if self._active else list(self._waiting)
@@ -184,6 +183,18 @@ class Crew:
             job.tell()
 
     # --- in a thread ---------------------------------------------------------------------------
+
+    def _hop(self) -> None:
+        # As asgiref notes it, so that `async_to_sync` in a job finds the way back to this loop.
+        here = SyncToAsync.threadlocal
+        here.main_event_loop, here.main_event_loop_pid = self._loop, os.getpid()
+        here.task_context = None
+        try:
+            # An empty context, which nothing is carried out of or back into: each job has its own.
+            contextvars.Context().run(self._work)
+        finally:
+            with suppress(RuntimeError):  # the loop is over, and nobody waits
+                self._loop.call_soon_threadsafe(self._deliver)
 
     def _work(self) -> None:
         try:

@@ -197,6 +197,27 @@ def test_of_a_target_that_is_unknown_no_value_is_kept() -> None:
 
 
 @pytest.mark.django_db
+def test_an_error_text_is_withheld_where_it_may_quote_too_much() -> None:
+    event = stored(
+        arguments={"pins": [f"secret {number}" for number in range(2000)]},
+        disclosure=NOTHING,
+        error_text="bad secret 7",
+    )
+
+    assert event.error_text.startswith("[withheld")
+
+
+def test_equal_digests_are_of_one_project_and_key(settings: Any) -> None:
+    settings.MCP_APP = {"AUDIT_ARGUMENTS": "digest"}
+    pins = [to_event(call(arguments={"pin": pin})).arguments for pin in (4711, 4711, 4712)]
+    settings.SECRET_KEY = "another"
+    pins.append(to_event(call(arguments={"pin": 4711})).arguments)
+
+    assert pins[0] == pins[1]
+    assert len({str(kept) for kept in pins}) == 3
+
+
+@pytest.mark.django_db
 def test_secret_names_are_a_setting(settings: Any) -> None:
     settings.MCP_APP = {"REDACT_KEYS": ["patient number"]}
 

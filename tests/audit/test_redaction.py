@@ -1,7 +1,12 @@
 """Arguments as they are stored: no secret, nothing a database refuses, no more than fits."""
 
+import hashlib
+import hmac
+import html
 import json
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 
@@ -223,20 +228,96 @@ def test_an_error_text_loses_what_is_hidden_however_it_is_escaped() -> None:
     assert redact_text("12345 x", secret_keys(), limit=99, known=known) == "12345 x"
 
 
+LONG = "hunter2-Xk9QzPq71LmV-a-long-secret-0123456789-with-an-end"
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        f"{LONG[:20]}…{LONG[-20:]}",
+        f"{LONG[:8]}",
+        f"…{LONG[-6:]}",
+        LONG.upper(),
+        LONG.title(),
+        repr(LONG.encode()),
+    ],
+)
+def test_an_error_text_loses_a_secret_that_is_shortened_or_in_other_letters(quoted: str) -> None:
+    known = hidden_texts({"password": LONG})
+
+    kept = redact_text(f"cannot log in with {quoted}", secret_keys(), limit=999, known=known or [])
+
+    assert not any(LONG[at : at + 6].lower() in kept.lower() for at in range(len(LONG) - 5))
+    assert kept.startswith("cannot log in with ")
+
+
+@pytest.mark.parametrize("secret", ["gehäim-ß", "<a&b'c>\"", "a b+c/d", "İstanbul-\U0001f600"])
+def test_an_error_text_loses_a_secret_in_each_way_of_writing_it(secret: str) -> None:
+    known = hidden_texts({"password": secret}) or []
+
+    for text in (secret, repr(secret.encode()), html.escape(secret), quote_plus(secret)):
+        kept = redact_text(f"not {text}", secret_keys(), limit=99, known=known)
+        assert kept in ("not [redacted]", "not b'[redacted]'")
+
+
+def test_short_words_in_common_with_a_secret_stay() -> None:
+    known = hidden_texts({"password": "guest-room-7"}) or []
+
+    assert redact_text("no guest in a room", secret_keys(), limit=99, known=known) == (
+        "no guest in a room"
+    )
+
+
+def padded() -> Iterator[dict[str, Any]]:
+    """Secrets among so much that a look for them could stop before it came to them."""
+    many = [[number] * 900 for number in range(20)]
+    yield {"password": LONG, "items": many}
+    yield {"items": many, "password": LONG}
+    yield {"items": [*range(1500), {"password": LONG}]}
+    yield {"password": [LONG, *range(900)]}
+    yield {"items": {**{f"n{number}": 1 for number in range(1500)}, "password": LONG}}
+    yield {"items": [{"a": 1, "b": 2, "password": "x"}] * 3000, "password": LONG}
+
+
+@pytest.mark.parametrize("arguments", list(padded()))
+def test_nothing_that_stands_beside_a_secret_hides_it_from_the_look(arguments: Any) -> None:
+    assert LONG in (hidden_texts(arguments) or [])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"password": LONG, "items": [[number] * 900 for number in range(200)]},
+        {"password": [f"secret {number}" for number in range(2000)]},
+        {"password": [f"{number} {'x' * 4000}" for number in range(200)]},
+    ],
+)
+def test_where_the_look_would_take_too_long_it_says_so(arguments: Any) -> None:
+    assert hidden_texts(arguments) is None
+
+
+def test_a_text_made_of_secrets_is_replaced_whole() -> None:
+    known = hidden_texts({"password": ["a" * 4000, *(f"{'a' * 100}{n}" for n in range(900))]})
+
+    assert redact_text("a" * 4000, secret_keys(), limit=4000, known=known or []) == "[redacted]"
+
+
 def test_each_level_keeps_what_it_says() -> None:
     arguments = {"b": 1, "password": "x", TOKEN: 2}
 
     assert stored_arguments(arguments, "none") is None
     assert stored_arguments(arguments, "names") == ["b", "password", "[redacted]"]
     assert stored_arguments(arguments, "redacted") == redact(arguments)
-    assert stored_arguments(arguments, "digest") == {"sha256": digest(arguments)}
+    assert stored_arguments(arguments, "digest") == {"hmac_sha256": digest(arguments, b"")}
     assert stored_arguments(None, "digest") is None
 
 
-def test_a_digest_depends_on_values_and_not_on_order() -> None:
-    assert digest({"a": 1, "b": "\ud800"}) == digest({"b": "\ud800", "a": 1})
-    assert digest({"a": 1}) != digest({"a": 2})
-    assert digest({"a": 1}) == "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862"
+def test_a_digest_depends_on_values_and_the_key_and_not_on_order() -> None:
+    assert digest({"a": 1, "b": "\ud800"}, b"k") == digest({"b": "\ud800", "a": 1}, b"k")
+    assert digest({"a": 1}, b"k") != digest({"a": 2}, b"k")
+    assert digest({"a": 1}, b"k") != digest({"a": 1}, b"l")
+    known = hmac.new(b"k", b'{"a":1}', hashlib.sha256).hexdigest()
+    assert digest({"a": 1}, b"k") == known
 
 
 def test_a_printable_text_is_one_line_that_hides_nothing() -> None:

@@ -3,14 +3,14 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.conf import settings as django_settings
 from django.db import connection, transaction
 from django.test.utils import override_settings
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
 from mcp_app import Context
 from mcp_app.dispatch.interfaces import CallRecord
@@ -200,9 +200,25 @@ def test_marked_parts_misspelt_names_and_unknown_tools_leave_no_value(
     assert known == {"login": {"user": "ada", "hush": "[redacted]", "next": kept}}
     assert misspelt == {"login": {"user": "ada", "hsuh": "[redacted]"}, "lgoin": "[redacted]"}
     assert unknown == {"login": "[redacted]"}
-    assert list(digest) == ["sha256"]
+    assert list(digest) == ["hmac_sha256"]
     for event in CallEvent.objects.all():
         assert "hunter" not in event.error_text
+
+
+def test_a_failed_validation_in_a_tool_is_logged_without_what_it_saw(
+    make_client: MakeClient, serve: Serve
+) -> None:
+    class Account(BaseModel):
+        iban: Annotated[str, Field(max_length=3)]
+
+    def pay(iban: str) -> str:
+        return Account(iban=iban[2:]).iban
+
+    serve(pay, sensitive=["iban"])
+    make_client().call("pay", {"iban": "XXAT61 1904"})
+    event = CallEvent.objects.latest("id")
+    assert (event.outcome, event.error_class) == ("failed", "ValidationError")
+    assert event.error_text == "Account: iban string should have at most 3 characters"
 
 
 def test_a_uri_is_not_kept_where_its_arguments_are_not(make_client: MakeClient) -> None:
