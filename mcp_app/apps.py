@@ -16,6 +16,7 @@ class MCPAppConfig(AppConfig):
     def ready(self) -> None:
         """Refuse wrong settings, wire what listens, find the tools."""
         from mcp_app import checks, conf, deployment  # noqa: F401 - models must be loaded first
+        from mcp_app.audit import mirrors  # noqa: F401 - its check is registered
         from mcp_app.integrations import serializers, values
         from mcp_app.transports import beacon, changes, connected, stopping
         from mcp_app.work import promises

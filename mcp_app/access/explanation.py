@@ -107,7 +107,7 @@ def _permits(cls: Any, declared: Declaration, access: CallerAccess) -> tuple[boo
         return passed, "" if passed else str(getattr(permission, "message", "") or "")
     except APIException as error:
         return False, str(error.detail)
-    except Exception as error:
+    except BaseException as error:
         return False, _("it failed with %s") % type(error).__name__
 
 
@@ -191,7 +191,7 @@ def _throttled(cls: Any, declared: Declaration, access: CallerAccess) -> tuple[b
         found = budget(cls(), request, DeclaredView(declared, request))
     except NotImplementedError:
         return None, _("it can only be asked by counting a call")
-    except Exception as error:
+    except BaseException as error:
         return None, _("it failed with %s") % type(error).__name__
     if found is None:
         return True, _("it limits nothing here")

@@ -15,6 +15,7 @@ from mcp_app.address import client_address
 from mcp_app.conf import settings
 from mcp_app.models import Token
 from mcp_app.rates import counters
+from mcp_app.rates.counters import Ticket
 from mcp_app.rates.window import Rate
 
 
@@ -36,13 +37,14 @@ class SlidingWindowThrottle(SimpleRateThrottle):
 
     def allow_request(self, request: Any, view: Any) -> bool:
         """Count the call, if it fits."""
-        self._taken: tuple[str, Rate] | None = None
+        self._taken: tuple[str, Rate, Ticket] | None = None
         taking = self.counted(request, view)
         if taking is None:
             return True
-        self._wait = counters.take(*taking)
-        self._taken = None if self._wait else taking
-        return not self._wait
+        ticket = counters.take(*taking)
+        self._wait = ticket.wait
+        self._taken = None if ticket.wait else (*taking, ticket)
+        return not ticket.wait
 
     def wait(self) -> float:
         """Seconds until the next call fits, if nobody else calls meanwhile."""

@@ -90,7 +90,8 @@ def _announce(entry: Entry) -> None:
     for hook in settings.ON_CALL:
         try:
             _callable(hook)(event)
-        except Exception:
+        except BaseException:
+            # Whatever it raises, the thread has others to tell.
             logger.exception("MCP_APP['ON_CALL'] %r failed", hook)
 
 

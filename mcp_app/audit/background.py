@@ -108,7 +108,8 @@ class Background(Generic[Item]):
     def _do(self, batch: list[Item]) -> None:
         try:
             self._work(batch)
-        except Exception:
+        except BaseException:
+            # A receiver of the product's may raise anything, and others wait for this thread.
             logger.exception("%s failed", self._name)
         if _is_test():
             connections.close_all()

@@ -7,7 +7,7 @@ those are deleted: each has a mark of its own beside it.
 import hashlib
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -63,9 +63,22 @@ class Leaf:
     def agrees_with(self, sealed: "Leaf") -> bool:
         """Whether the row still is what was sealed; a user or token may have been deleted since."""
         return self.digest == sealed.digest and all(
-            now in (then, _mark(self.digest, None))
-            for now, then in ((self.user, sealed.user), (self.token, sealed.token))
+            now in (then, _mark(self.digest, None)) for now, then in self._marks(sealed)
         )
+
+    def lacks_a_key(self, sealed: "Leaf") -> bool:
+        """Whether a key that was sealed is not there any more."""
+        return any(now != then for now, then in self._marks(sealed))
+
+    def lacks_one_of(self, sealed: "Leaf", users: Iterable[Any], tokens: Iterable[Any]) -> bool:
+        """Whether a key that was sealed is not there any more, and is one of these."""
+        return any(
+            now != then and any(_mark(self.digest, key) == then for key in keys)
+            for (now, then), keys in zip(self._marks(sealed), (users, tokens), strict=True)
+        )
+
+    def _marks(self, sealed: "Leaf") -> tuple[tuple[bytes, bytes], ...]:
+        return (self.user, sealed.user), (self.token, sealed.token)
 
 
 def packed(leaves: list[Leaf]) -> bytes:

@@ -1,18 +1,20 @@
-"""Whose a call was: its row has no keys of a user or token that were deleted while it ran.
+"""Whose a call was: its row has no keys of a user or token that were deleted, even while it ran.
 
 The names stay. A constraint of the database would refuse the row instead; and the database is not
 asked for a call so short that hardly anybody can have been deleted meanwhile.
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
 from django.contrib.auth import get_user_model
 from django.db import DatabaseError, router
+from django.db.models import QuerySet
 
 from mcp_app.dispatch.interfaces import CallRecord
-from mcp_app.models import CallEvent, Token
+from mcp_app.models import CallEvent, Token, TokenSecret
 from mcp_app.models.events import last_deletion
 
 logger: Final = logging.getLogger("mcp_app.audit")
@@ -45,3 +47,41 @@ def _forget(rows: list[CallEvent], name: str, model: Any) -> None:
     for row in rows:
         if getattr(row, name) in gone:
             setattr(row, name, None)
+
+
+class Namesakes:
+    """The users and tokens there are now that rows of the log may have been of, by their names.
+
+    A token goes by its name and the prefixes of its secrets, a user by the name and by such tokens.
+    """
+
+    def __init__(self, rows: QuerySet[CallEvent]) -> None:
+        self._rows = {
+            key: names
+            for key, *names in rows.values_list("pk", "username", "token_name", "token_lookup")
+        }
+        usernames, token_names, lookups = (
+            {names[place] for names in self._rows.values()} - {""} for place in range(3)
+        )
+        user = get_user_model()
+        login = user.USERNAME_FIELD
+        self._users = _by_name(user, login, usernames, "pk")
+        self._tokens = _by_name(Token, "name", token_names, "pk", "user_id")
+        self._secrets = _by_name(TokenSecret, "lookup", lookups, "token_id", "token__user_id")
+
+    def of(self, key: int) -> tuple[set[Any], set[Any]]:
+        """The keys of users, and those of tokens, that the row with this key may have had."""
+        username, token_name, lookup = self._rows[key]
+        tokens = self._tokens[token_name] | self._secrets[lookup]
+        users = {user for (user,) in self._users[username]} | {owner for _, owner in tokens}
+        return users, {token for token, _ in tokens}
+
+
+def _by_name(
+    model: Any, field: str, names: set[str], *columns: str
+) -> defaultdict[str, set[tuple[Any, ...]]]:
+    found: defaultdict[str, set[tuple[Any, ...]]] = defaultdict(set)
+    rows = model._base_manager.using(router.db_for_write(model)).filter(**{f"{field}__in": names})
+    for name, *values in rows.values_list(field, *columns):
+        found[name].add(tuple(values))
+    return found

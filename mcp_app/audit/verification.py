@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from django.db.models import QuerySet
+
 from mcp_app.audit.chain import fault_of, is_signed, links, pruned_keys
-from mcp_app.audit.leaves import leaves_of, unpacked
+from mcp_app.audit.leaves import Leaf, leaves_of, unpacked
+from mcp_app.audit.owners import Namesakes
 from mcp_app.conf import settings
 from mcp_app.models import CallEvent, Seal
 
@@ -69,9 +72,10 @@ class Verification:
         if link.first_id != self._end + 1:
             yield Fault("does not begin where the one before it ends", link.number)
         self._end = link.last_id
-        rows = CallEvent._base_manager.using(self.alias).filter(
-            pk__gte=link.first_id, pk__lte=link.last_id
-        )
+        rows = CallEvent._base_manager.using(self.alias).filter(pk__lte=link.last_id)
+        if self.head is not None:
+            # Before the first link nothing was, so that what is there now was inserted.
+            rows = rows.filter(pk__gte=link.first_id)
         present = {leaf.id: leaf for leaf in leaves_of(rows)}
         gone = pruned_keys(self.alias, link.first_id, link.last_id)
         self.rows, self.pruned = self.rows + len(present), self.pruned + len(gone)
@@ -79,14 +83,30 @@ class Verification:
         if len(sealed) != link.rows and (link.contents or len(gone) != link.rows):
             yield Fault("has lost the digests of its rows", link.number)
             return
-        for key in sorted(present.keys() | sealed.keys()):
-            if key not in sealed:
-                yield Fault("was inserted", link.number, key)
-            elif key not in present:
-                if key not in gone:
-                    yield Fault("was removed", link.number, key)
-            elif not present[key].agrees_with(sealed[key]):
-                yield Fault("was changed", link.number, key)
+        robbed = _robbed(rows, present, sealed)
+        for key in sorted(present.keys() | (sealed.keys() - gone)):
+            if said := _said_of(present.get(key), sealed.get(key), key in robbed):
+                yield Fault(said, link.number, key)
+
+
+def _said_of(now: Leaf | None, then: Leaf | None, was_robbed: bool) -> str:
+    """What is wrong with a row; empty where nothing is."""
+    if then is None:
+        return "was inserted"
+    if now is None:
+        return "was removed"
+    return "was changed" if was_robbed or not now.agrees_with(then) else ""
+
+
+def _robbed(
+    rows: QuerySet[CallEvent], present: dict[int, Leaf], sealed: dict[int, Leaf]
+) -> set[int]:
+    """The rows that have no key any more of a user or token that was not deleted."""
+    lack = [key for key in present.keys() & sealed if present[key].lacks_a_key(sealed[key])]
+    if not lack:
+        return set()
+    there = Namesakes(rows.filter(pk__in=lack))
+    return {key for key in lack if present[key].lacks_one_of(sealed[key], *there.of(key))}
 
 
 def _after(before: Seal | None) -> tuple[int, str]:

@@ -22,7 +22,7 @@ def spend(address: str) -> float:
     if rate is None:
         return 0.0
     try:
-        return counters.take(f"{_KEY}{address or 'unknown'}", Rate.parse(rate))
+        return counters.take(f"{_KEY}{address or 'unknown'}", Rate.parse(rate)).wait
     except Exception as error:
         outage.note(error)
         return 0.0

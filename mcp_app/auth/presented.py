@@ -11,7 +11,7 @@ from mcp_app.auth.hashing import PREFIX, SECRET
 from mcp_app.auth.lookup import find
 from mcp_app.models import TokenSecret
 
-_FRESH: Final = 0.05
+FRESH: Final = 0.05
 """Seconds for which a row that was read stands for the row as it is."""
 _KEPT: Final = "_mcp_app_presented"
 """Where a request has what was looked up for it."""
@@ -34,7 +34,7 @@ class Presented:
     def take(self) -> TokenSecret | None:
         """The row, once, and where it was read only just now."""
         secret, self._secret = self._secret, None
-        return secret if time.monotonic() - self._read_at < _FRESH else None
+        return secret if time.monotonic() - self._read_at < FRESH else None
 
 
 def presented_by(authorization: str) -> Presented | None:

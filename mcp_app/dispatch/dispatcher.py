@@ -75,6 +75,7 @@ class Dispatcher:
     def prepare(self, inbound: Inbound) -> Call | Listening | Reply:
         """May it run? What is ready to run or to stay open, or the reply. Never raises."""
         try:
+            _know(inbound)
             answer = self._handle(inbound)
             if not isinstance(answer, Answer):
                 # Its end may be told on an event loop, where no hook can be asked.
@@ -142,7 +143,7 @@ class Dispatcher:
             return self._complete(call.inbound, Answer(short), call)
         except ProtocolError as error:
             return self.refuse(call.inbound, error)
-        except Exception:
+        except BaseException:
             return self.break_off(call.inbound)
 
     def refuse(self, inbound: Inbound, error: ProtocolError) -> Reply:
@@ -223,6 +224,21 @@ def internal_error(record: CallRecord) -> InternalError:
     logger.exception("Request failed (correlation id %s)", record.correlation_id)
     record.outcome, record.error_class = Outcome.FAILED, "InternalError"
     return InternalError(f"Internal error. Correlation id: {record.correlation_id}")
+
+
+def _know(inbound: Inbound) -> None:
+    """Look at the sender anew where messages of the same batch have taken their time.
+
+    Raises:
+        Unauthenticated: they are let in no more.
+    """
+    if inbound.known_until is None or time.monotonic() < inbound.known_until:
+        return
+    standing = inbound.renew()
+    if standing is None:
+        reason = "ended while other messages of the batch ran"
+        raise Unauthenticated("Invalid or expired token.", challenge="Bearer", reason=reason)
+    inbound.caller, inbound.access = standing
 
 
 def note_refusal(record: CallRecord, error: ProtocolError) -> None:

@@ -157,6 +157,9 @@ class Inbound:
     """Whether the door can keep an answer open."""
     renew: Callable[[], Standing | None] = _nobody
     """Looks at the caller anew, where time has passed; None where they are let in no more."""
+    known_until: float | None = None
+    """Until when, of `time.monotonic()`, a batch's sender is known well enough for another of its
+    messages to begin; None for a message that came alone."""
     cancellation: Cancellation = field(default_factory=Cancellation)
     _answered: threading.Lock = field(default_factory=threading.Lock)
 

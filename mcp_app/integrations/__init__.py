@@ -1,1 +1,8 @@
-"""What a Django product already has, made known to the catalogue."""
+"""What a Django product already has, made known to the catalogue.
+
+For products: `from mcp_app.integrations import expose_viewset`, in a module `mcp.py`.
+"""
+
+from mcp_app.integrations.viewsets import expose_viewset
+
+__all__ = ["expose_viewset"]

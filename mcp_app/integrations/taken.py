@@ -244,7 +244,7 @@ _TAKEN: Final[dict[type, Annotator]] = {
     serializers.IntegerField: _number(int),
     serializers.FloatField: _number(float),
     serializers.DecimalField: lambda field, partial: texts.decimal(field),
-    serializers.DateTimeField: _moment(texts.formatted("date-time")),
+    serializers.DateTimeField: _moment(texts.formatted("date-time", texts.MOMENT)),
     serializers.DateField: _moment(texts.formatted("date", texts.DATE)),
     serializers.TimeField: _moment(
         texts.matching([(texts.TIME, "should be a time, such as 14:30 or 14:30:00")])

@@ -12,6 +12,11 @@ from rest_framework import serializers
 UUID: Final = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 DATE: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 TIME: Final = r"^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?$"
+MOMENT: Final = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
+    r"(Z|[+-][0-9]{2}:[0-9]{2})?$"
+)
+"""Without an offset it is of the current time zone, as DRF has it."""
 _DIGITS: Final = 28
 """What Python's decimals compute with."""
 _UNPORTABLE: Final = re.compile(r"\(\?(?!:)|\\[bB]|[*+?}]\+")

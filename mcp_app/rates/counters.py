@@ -8,7 +8,8 @@ never too many, though calls at the same instant may be refused that would just 
 
 import threading
 import time
-from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.core.cache import caches
@@ -20,7 +21,7 @@ from mcp_app.rates.window import Count, Rate, admits, wait
 _SCRIPT: Final = """
 local now = redis.call('TIME')
 local time = tonumber(now[1]) + tonumber(now[2]) / 1000000
-local limit, seconds, give_back = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local limit, seconds, back = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local window = math.floor(time / seconds)
 local held = redis.call('HMGET', KEYS[1], 'w', 'c', 'p')
 local last, current, previous = tonumber(held[1]), tonumber(held[2]) or 0, tonumber(held[3]) or 0
@@ -30,32 +31,43 @@ if last ~= window then
 end
 local elapsed = time - window * seconds
 local admitted = 0
-if give_back == '1' then
-  current = math.max(current - 1, 0)
+if back then
+  if back == window then current = math.max(current - 1, 0) end
+  if back == window - 1 then previous = math.max(previous - 1, 0) end
 elseif current + (1 - elapsed / seconds) * previous < limit then
   current = current + 1
   admitted = 1
 end
 redis.call('HSET', KEYS[1], 'w', window, 'c', current, 'p', previous)
 redis.call('PEXPIRE', KEYS[1], math.ceil(seconds * 2000))
-return {admitted, current, previous, tostring(elapsed)}
+return {admitted, current, previous, tostring(elapsed), window}
 """
 _PREFIX: Final = "mcp_app:rate:"
 _lock: Final = threading.Lock()
 
 
-def take(key: str, rate: Rate) -> float:
-    """Count one more under `key` if it fits: 0, or else the seconds to wait.
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What became of one that asked to be counted."""
+
+    wait: float
+    """0 where it was counted, or else the seconds to wait."""
+    window: int
+    """The number of the window in which it was decided."""
+
+
+def take(key: str, rate: Rate) -> Ticket:
+    """Count one more under `key` if it fits.
 
     Raises:
         Exception: whatever the cache raises when it is away.
     """
-    return _counter()(key, rate, False)
+    return _counter().take(key, rate)
 
 
-def give_back(key: str, rate: Rate) -> None:
-    """Take back one that was counted just now, and did not happen after all."""
-    _counter()(key, rate, True)
+def give_back(key: str, rate: Rate, ticket: Ticket) -> None:
+    """Take back one that was counted, from the window it was counted in: it did not happen."""
+    _counter().give_back(key, rate, ticket.window)
 
 
 def look(key: str, rate: Rate) -> Count:
@@ -68,9 +80,8 @@ def look(key: str, rate: Rate) -> Count:
     redis = _redis_client(cache)
     if redis is not None:
         return _seen_on_redis(redis, cache.make_key(f"{_PREFIX}{key}"), rate)
-    now = time.time()
-    current, previous = (cache.get(name, 0) for name in _names(key, rate, now))
-    return Count(current, previous, now % rate.seconds)
+    window, elapsed = _moment(rate)
+    return Count(cache.get(_name(key, window), 0), cache.get(_name(key, window - 1), 0), elapsed)
 
 
 def _seen_on_redis(redis: Any, name: str, rate: Rate) -> Count:
@@ -82,14 +93,12 @@ def _seen_on_redis(redis: Any, name: str, rate: Rate) -> Count:
     return Count(*counts, now % rate.seconds)
 
 
-def _counter() -> Callable[[str, Rate, bool], float]:
+def _counter() -> "_Redis | _InProcess | _Elsewhere":
     cache: Any = caches[settings.THROTTLE_CACHE]
     redis = _redis_client(cache)
     if redis is not None:
-        return lambda key, rate, back: _on_redis(redis, cache, key, rate, back)
-    if isinstance(cache, LocMemCache):
-        return lambda key, rate, back: _in_process(cache, key, rate, back)
-    return lambda key, rate, back: _elsewhere(cache, key, rate, back)
+        return _Redis(redis, cache)
+    return _InProcess(cache) if isinstance(cache, LocMemCache) else _Elsewhere(cache)
 
 
 def _redis_client(cache: Any) -> Any:
@@ -103,46 +112,74 @@ def _redis_client(cache: Any) -> Any:
     return None
 
 
-def _on_redis(redis: Any, cache: Any, key: str, rate: Rate, back: bool) -> float:
-    name = cache.make_key(f"{_PREFIX}{key}")
-    script = redis.register_script(_SCRIPT)
-    admitted, current, previous, elapsed = script(
-        keys=[name], args=[rate.limit, rate.seconds, int(back)]
-    )
-    return 0.0 if admitted or back else wait(rate, current, previous, float(elapsed))
+@dataclass(frozen=True, slots=True)
+class _Redis:
+    redis: Any
+    cache: Any
+
+    def take(self, key: str, rate: Rate) -> Ticket:
+        admitted, current, previous, elapsed, window = self._run(key, rate, "")
+        waits = 0.0 if admitted else wait(rate, current, previous, float(elapsed))
+        return Ticket(waits, window)
+
+    def give_back(self, key: str, rate: Rate, window: int) -> None:
+        self._run(key, rate, window)
+
+    def _run(self, key: str, rate: Rate, back: int | str) -> list[Any]:
+        name = self.cache.make_key(f"{_PREFIX}{key}")
+        script = self.redis.register_script(_SCRIPT)
+        ran: list[Any] = script(keys=[name], args=[rate.limit, rate.seconds, back])
+        return ran
 
 
-def _in_process(cache: Any, key: str, rate: Rate, back: bool) -> float:
-    now = time.time()
-    names = _names(key, rate, now)
-    with _lock:
-        current, previous = (cache.get(name, 0) for name in names)
-        elapsed = now % rate.seconds
-        if back:
-            cache.set(names[0], max(current - 1, 0), rate.seconds * 2)
-        elif admits(rate, current, previous, elapsed):
-            cache.set(names[0], current + 1, rate.seconds * 2)
-        else:
-            return wait(rate, current, previous, elapsed)
-    return 0.0
+@dataclass(frozen=True, slots=True)
+class _InProcess:
+    cache: Any
+
+    def take(self, key: str, rate: Rate) -> Ticket:
+        window, elapsed = _moment(rate)
+        this, last = _name(key, window), _name(key, window - 1)
+        with _lock:
+            current, previous = self.cache.get(this, 0), self.cache.get(last, 0)
+            if not admits(rate, current, previous, elapsed):
+                return Ticket(wait(rate, current, previous, elapsed), window)
+            self.cache.set(this, current + 1, rate.seconds * 2)
+        return Ticket(0.0, window)
+
+    def give_back(self, key: str, rate: Rate, window: int) -> None:
+        name = _name(key, window)
+        with _lock:
+            _lower(self.cache, name)
 
 
-def _elsewhere(cache: Any, key: str, rate: Rate, back: bool) -> float:
-    now = time.time()
-    this, last = _names(key, rate, now)
-    cache.add(this, 0, rate.seconds * 2)
-    if back:
-        cache.decr(this)
-        return 0.0
-    current, previous = cache.incr(this) - 1, cache.get(last, 0)
-    elapsed = now % rate.seconds
-    if admits(rate, current, previous, elapsed):
-        return 0.0
-    cache.decr(this)
-    return wait(rate, current, previous, elapsed)
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    cache: Any
+
+    def take(self, key: str, rate: Rate) -> Ticket:
+        window, elapsed = _moment(rate)
+        this, last = _name(key, window), _name(key, window - 1)
+        self.cache.add(this, 0, rate.seconds * 2)
+        current, previous = self.cache.incr(this) - 1, self.cache.get(last, 0)
+        if admits(rate, current, previous, elapsed):
+            return Ticket(0.0, window)
+        self.cache.decr(this)
+        return Ticket(wait(rate, current, previous, elapsed), window)
+
+    def give_back(self, key: str, rate: Rate, window: int) -> None:
+        _lower(self.cache, _name(key, window))
 
 
-def _names(key: str, rate: Rate, now: float) -> tuple[str, str]:
-    """The keys of this window and of the last one."""
-    window = int(now // rate.seconds)
-    return f"{_PREFIX}{key}:{window}", f"{_PREFIX}{key}:{window - 1}"
+def _moment(rate: Rate) -> tuple[int, float]:
+    """The number of this window, and the seconds since it began."""
+    window, elapsed = divmod(time.time(), rate.seconds)
+    return int(window), elapsed
+
+
+def _name(key: str, window: int) -> str:
+    return f"{_PREFIX}{key}:{window}"
+
+
+def _lower(cache: Any, name: str) -> None:
+    with suppress(ValueError):  # how Django's caches say that it has expired
+        cache.decr(name)

@@ -9,7 +9,7 @@
 
 Through the "view" door a call runs in the test's own thread and transaction. The other doors run
 tools in worker threads, which see no open transaction: wrap such tests in `inline_workers()`. There
-all sync code shares one thread, so that a sync tool which asks an older client waits in vain.
+all sync code shares one thread, so a sync tool that asks an older client is told that it cannot.
 """
 
 from mcp_app.testing.answer import Answer

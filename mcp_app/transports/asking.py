@@ -6,11 +6,12 @@ The answer may arrive at another process; the bus brings it to the one where the
 
 import asyncio
 import secrets
+import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from mcp_app.catalog.inputs import AnswerInvalid, ListRoots, Question
@@ -47,9 +48,14 @@ class StreamInputs(WithoutState):
     capabilities: Mapping[str, Any]
     outlet: Outlet
     cancellation: Cancellation
+    _entered_in: int = field(default_factory=threading.get_ident)
+    """The thread that the call came in by."""
 
     def ask(self, questions: Questions) -> dict[str, Any]:
         """Ask, and keep this thread, but not its place, until everything is answered."""
+        if not settings.WORKERS and threading.get_ident() == self._entered_in:
+            # There the answer would have to come in by it, too.
+            raise CannotAsk(_ONLY_THREAD)
         with lent():
             waiting = self._begin(questions)
             try:
@@ -139,6 +145,10 @@ class _Waiting:
 
 
 _NOBODY: Final = "Nobody answered in time."
+_ONLY_THREAD: Final = (
+    "Sync code cannot wait for a client's answer where all sync code shares one thread, as within"
+    " inline_workers(): let the tool be async, or give it worker threads."
+)
 _GONE: Final = "The client left before it could be asked."
 
 

@@ -242,6 +242,10 @@ class Conversation:
         inbound = listening.inbound
         if not watch.is_full_for(inbound.caller.user.pk):
             return listen_stream(listening, self._dispatcher.services)
+        return await self._too_many(inbound)
+
+    async def _too_many(self, inbound: Inbound) -> HttpReply:
+        """Its user has as many streams open here as one may."""
         reply = self._dispatcher.refuse(inbound, Throttled(math.ceil(settings.KEEP_ALIVE)))
         await _committed(conclude(inbound.record, inbound.request.method))
         return as_http(reply)
@@ -251,6 +255,9 @@ class Conversation:
         opened = await READ.run(self._session_request().open_stream)
         if isinstance(opened, Refused):
             return await self._refusal(opened)
+        # Of a session's own streams the newest ends the older: sessions are limited themselves.
+        if opened.position is not None and watch.is_full_for(opened.inbound.caller.user.pk):
+            return await self._too_many(opened.inbound)
         return get_stream(opened, self._dispatcher.services)
 
     async def _finish(self, call: Call) -> Reply | None:

@@ -4,9 +4,11 @@ Nothing here waits: every door runs these steps in its own colour. The order is
 `who → what → may it run`, and the first step that fails is the answer.
 """
 
+import time
 from dataclasses import dataclass, field
 from typing import Final
 
+from mcp_app.auth.presented import FRESH
 from mcp_app.dispatch.context import Caller, Outlet
 from mcp_app.dispatch.dispatcher import Dispatcher
 from mcp_app.dispatch.inputs import InputUnavailable, RetriedInputs
@@ -52,6 +54,7 @@ class Exchange(Reception):
     ) -> None:
         incoming.hold(body)
         self._body = body
+        self._known_until = time.monotonic() + FRESH
         streams = incoming.streams and accepts.events
         super().__init__(dispatcher, incoming, outlet, None, streams=streams)
         if len(body) <= _AT_ONCE:
@@ -73,7 +76,8 @@ class Exchange(Reception):
         except ProtocolError as error:
             route = self.provisional_route()
             return Entered([self.refused(route, record, self.request_id(), error)])
-        except Exception:
+        except BaseException:
+            # An authentication class may raise anything, and must end neither thread nor loop.
             return Entered([self.broken(self.provisional_route(), record)])
 
     def _read(self) -> Message | Batch:
@@ -153,6 +157,8 @@ class Exchange(Reception):
             own.token_lookup, own.address = record.token_lookup, record.address
             route = self.later_route(message, named, session)
             item = self._later(message, caller, own, route, session)
+            if isinstance(item, Inbound):
+                item.known_until = self._known_until
             if item is not None:
                 entered.items.append(item)
         return entered

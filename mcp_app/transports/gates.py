@@ -104,11 +104,11 @@ def has_known_origin(incoming: Incoming) -> bool:
 
 
 def _passes_own_rule(origin: str) -> bool:
-    """What the product's own rule says; a rule that breaks admits nobody."""
+    """What the product's own rule says; a rule that breaks, however it does, admits nobody."""
     check = settings.origin_check
     try:
         return check is not None and bool(check(origin))
-    except Exception:
+    except BaseException:
         logger.exception("MCP_APP['ORIGIN_CHECK'] failed; the Origin is refused")
         return False
 

@@ -6,19 +6,24 @@ place in it; nothing is found but by the session that it belongs to. Runs in a w
 
 import re
 import secrets
+from base64 import urlsafe_b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from django.db import router, transaction
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from mcp_app.conf import settings
 from mcp_app.models import Session, StreamEvent
 from mcp_app.transports.bus import bus
 
 _ID: Final = re.compile(r"([A-Za-z0-9_-]{22})\.([0-9]{1,9})")
+_NAME: Final = 22
+_NONCE: Final = 12
+"""Characters of a stream's name, and how many of them are of chance alone."""
 _SWEPT: Final = 500
 
 
@@ -32,8 +37,11 @@ class StoredStream:
     """A stream that is being written."""
 
     session_id: str
-    name: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    name: str = ""
     _number: int = 0
+
+    def __post_init__(self) -> None:
+        self.name = self.name or _new_name(self.session_id)
 
     @property
     def priming_id(self) -> str:
@@ -92,9 +100,13 @@ def find_position(session_id: str, event_id: str) -> Position:
     if match is None:
         raise NotResumable
     stream, number = match[1], int(match[2])
-    kept = _rows(StreamEvent).filter(session__key=session_id, stream=stream)
-    # The priming event itself is not stored: any event of the stream proves it.
-    if number and not kept.filter(number=number).exists():
+    if number:
+        kept = _rows(StreamEvent).filter(session__key=session_id, stream=stream, number=number)
+        is_known = kept.exists()
+    else:
+        # The priming event itself is not stored: the stream's name proves it.
+        is_known = constant_time_compare(_name(session_id, stream[:_NONCE]), stream)
+    if not is_known:
         raise NotResumable
     return Position(session_id, stream, number)
 
@@ -112,6 +124,16 @@ def events_after(position: Position) -> list[tuple[int, bytes, bool]]:
         (number, data.encode(), is_last)
         for number, data, is_last in rows.values_list("number", "data", "is_last")
     ]
+
+
+def _new_name(session_id: str) -> str:
+    return _name(session_id, secrets.token_urlsafe(_NONCE * 3 // 4))
+
+
+def _name(session_id: str, nonce: str) -> str:
+    """A stream's name, which nobody makes but this server, and for one session."""
+    seal = salted_hmac("mcp_app.stream", f"{session_id}:{nonce}", algorithm="sha256").digest()
+    return nonce + urlsafe_b64encode(seal).decode()[: _NAME - _NONCE]
 
 
 def _sweep(session: Session) -> None:

@@ -40,7 +40,7 @@ class SessionRequest(Reception):
             bus.publish(session_topic(session_id), {"ended": True})
         except ProtocolError as error:
             return self.refused(route, record, None, error)
-        except Exception:
+        except BaseException:
             return self.broken(route, record)
         return HttpReply(204)
 
@@ -57,7 +57,7 @@ class SessionRequest(Reception):
             return self._stream(route, caller, session, record)
         except ProtocolError as error:
             return self.refused(route, record, None, error)
-        except Exception:
+        except BaseException:
             return self.broken(route, record)
 
     def _stream(

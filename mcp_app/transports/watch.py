@@ -68,13 +68,13 @@ class StreamWatch:
         return self._of_user[user_id] >= int(settings.STREAM_LIMIT)
 
     @contextmanager
-    def over(self, stream: OpenStream) -> Iterator[None]:
+    def over(self, stream: OpenStream, *, counts: bool = False) -> Iterator[None]:
         """Look after a stream for the length of the block."""
-        self.enter(stream)
+        self.enter(stream, counts=counts)
         try:
             yield
         finally:
-            self.leave(stream)
+            self.leave(stream, counts=counts)
 
     def enter(self, stream: OpenStream, *, counts: bool = False) -> None:
         """Look after a stream until it leaves; `counts` towards its user's number."""

@@ -92,7 +92,7 @@ class ResumedStream:
     async def chunks(self) -> AsyncIterator[bytes]:
         """What it had to say after the position, and what it still has, to its end."""
         topic = stored_topic(self._position.stream)
-        with bus.subscribe(topic, LOST, listener=self._hear), watch.over(self):
+        with bus.subscribe(topic, LOST, listener=self._hear), watch.over(self, counts=True):
             yield sse.COMMENT
             while not self._ended:
                 self._stirred.clear()

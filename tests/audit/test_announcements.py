@@ -67,7 +67,10 @@ def test_a_hook_that_fails_breaks_nothing(
     def fail(event: CallEvent) -> None:
         raise ZeroDivisionError
 
-    settings.MCP_APP = {"ON_CALL": [fail, "tests.audit.nowhere.hook", listen]}
+    def leave(event: CallEvent) -> None:
+        raise SystemExit
+
+    settings.MCP_APP = {"ON_CALL": [fail, leave, "tests.audit.nowhere.hook", listen]}
 
     assert writer.submit(call()).result(PATIENCE) is True
     assert writer.submit(call()).result(PATIENCE) is True
@@ -75,7 +78,7 @@ def test_a_hook_that_fails_breaks_nothing(
 
     assert len(heard) == 2
     failures = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert len(failures) == 4
+    assert len(failures) == 6
 
 
 @pytest.mark.django_db(transaction=True)

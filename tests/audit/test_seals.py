@@ -116,6 +116,32 @@ def test_a_row_between_two_sealed_ones_is_found(rows: list[CallEvent]) -> None:
     assert faults() == [f"Row {free} (link 5) was inserted."]
 
 
+@pytest.mark.parametrize("key", [0, -5])
+def test_a_row_before_the_first_one_is_found(rows: list[CallEvent], key: int) -> None:
+    CallEvent.objects.create(pk=key, outcome="ok")
+
+    assert faults() == [f"Row {key} (link 1) was inserted."]
+
+
+@pytest.mark.parametrize("column", FORGOTTEN)
+def test_a_key_that_was_taken_although_nothing_was_deleted_is_found(
+    rows: list[CallEvent], column: str
+) -> None:
+    rows[0].user.username = "anna"
+    rows[0].user.save()
+    CallEvent.objects.filter(pk=rows[4].pk).update(**{column: None})
+
+    assert faults() == [f"Row {rows[4].pk} (link 3) was changed."]
+
+
+def test_a_token_that_was_deleted_takes_its_key_and_not_its_users(rows: list[CallEvent]) -> None:
+    rows[0].token.delete()
+    assert faults() == []
+    CallEvent.objects.filter(pk=rows[4].pk).update(user=None)
+
+    assert faults() == [f"Row {rows[4].pk} (link 3) was changed."]
+
+
 def test_arguments_that_are_no_json_any_more_are_found(rows: list[CallEvent]) -> None:
     if connection.vendor != "sqlite":
         pytest.skip("no other database stores them")

@@ -1,14 +1,16 @@
 """`manage.py check --deploy`: each weakness is named, with what to write."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from django.core.checks import run_checks
 from django.urls import include, path
+from pydantic import Field
 from rest_framework.permissions import AllowAny
 
 from mcp_app import MCPServer, deployment
+from mcp_app.audit import mirrors
 from mcp_app.catalog import registry
 
 SLASHED = "tests.hosts.test_deployment"
@@ -105,3 +107,36 @@ def test_a_tool_that_anybody_may_write_with_is_named(settings: Any, open_server:
     assert found() == set()
     settings.MCP_APP = {**settings.MCP_APP, "ALLOW_ANONYMOUS": True}
     assert "W107" in found()
+
+
+@pytest.fixture
+def mirroring() -> Iterator[MCPServer]:
+    """A server whose tools have clients mirror arguments into headers."""
+    server = MCPServer("mirroring")
+
+    @server.tool()
+    def sign_in(
+        region: Annotated[str, header("Region")],
+        api_key: Annotated[str, header("Caller")],
+        number: Annotated[str, header("Pin-Code")],
+        room: Annotated[str, header("Room")],
+        password: str,
+    ) -> str:
+        """Sign in."""
+        return region
+
+    assert not server.problems
+    yield server
+    registry._servers.discard(server)
+
+
+def header(name: str) -> Any:
+    """Has clients mirror an argument."""
+    return Field(json_schema_extra={"x-mcp-header": name})
+
+
+def test_a_secret_that_clients_mirror_into_a_header_is_named(settings: Any, mirroring: Any) -> None:
+    assert found() == {"W109"}
+    assert list(mirrors._mirrored_secrets()) == [("sign_in", "api_key"), ("sign_in", "number")]
+    settings.MCP_APP = {**settings.MCP_APP, "REDACT_KEYS": ["room"]}
+    assert ("sign_in", "room") in list(mirrors._mirrored_secrets())

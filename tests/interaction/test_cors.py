@@ -168,11 +168,17 @@ def breaks(origin: str) -> bool:
     raise RuntimeError("no database")
 
 
+def leaves(origin: str) -> bool:
+    """Stands for one that raises what is no `Exception`."""
+    raise SystemExit
+
+
 @pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize("rule", ["breaks", "leaves"])
 def test_a_rule_that_breaks_admits_nobody(
-    make_client: MakeClient, settings: Any, caplog: pytest.LogCaptureFixture
+    make_client: MakeClient, settings: Any, caplog: pytest.LogCaptureFixture, rule: str
 ) -> None:
-    settings.MCP_APP = {**settings.MCP_APP, "ORIGIN_CHECK": f"{__name__}.breaks"}
+    settings.MCP_APP = {**settings.MCP_APP, "ORIGIN_CHECK": f"{__name__}.{rule}"}
     answer = make_client(MODERN).call("echo", {"text": "x"}, headers={"origin": EVIL})
 
     assert (answer.status, is_shared(answer)) == (403, False)

@@ -149,6 +149,39 @@ def test_a_credential_that_no_class_takes_spends_the_budget_of_its_address(
     assert client.request("tools/list").status == 200
 
 
+class Leaves(BaseAuthentication):
+    """A product's own class that breaks in a way that no handler of exceptions sees."""
+
+    def authenticate(self, request: Any) -> tuple[Any, Any] | None:
+        raise SystemExit("not today")
+
+
+class LeavesInWords(BaseAuthentication):
+    """One that breaks once it is asked for its challenge."""
+
+    def authenticate(self, request: Any) -> tuple[Any, Any] | None:
+        return None
+
+    def authenticate_header(self, request: Any) -> str:
+        raise SystemExit("not today")
+
+
+@pytest.mark.parametrize("broken", ["Leaves", "LeavesInWords"])
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_a_class_that_breaks_lets_nobody_in_and_ends_nothing(
+    make_client: MakeClient, counted: Counted, settings: Any, broken: str, method: str
+) -> None:
+    client = make_client(token="")
+    classes = [f"{__name__}.{broken}", OURS]
+    settings.MCP_APP = {**settings.MCP_APP, "AUTHENTICATION_CLASSES": classes}
+    if method == "POST":
+        answer = client.call(counted.name)
+    else:
+        answer = client.send("DELETE", b"", {"mcp-session-id": "x"})
+    assert (answer.status, counted.runs) == (500, 0)
+    assert "not today" not in answer.body.decode()
+
+
 def test_a_session_beside_a_bad_token_is_not_fallen_back_on(
     make_client: MakeClient, user: Any, settings: Any, client: Any
 ) -> None:
@@ -174,7 +207,7 @@ def test_requests_that_come_together_are_looked_up_together(
         raise AssertionError("looked up alone")
 
     # However long this machine lets the last of them wait.
-    monkeypatch.setattr(presented, "_FRESH", wire.PATIENCE)
+    monkeypatch.setattr(presented, "FRESH", wire.PATIENCE)
     monkeypatch.setattr(presented, "find", find)
     monkeypatch.setattr(verification, "find", nobody)
     client = MCPClient(make_token(), version=MODERN, server=server)

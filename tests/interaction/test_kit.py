@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 
 from mcp_app import Context
 from mcp_app.testing import MCPClient, accept, cancel, decline
@@ -130,3 +131,21 @@ def test_a_sync_tool_may_ask_where_it_has_a_thread_of_its_own(
             make_token(), version="2025-11-25", door=door, server=server, answers=accept(name="Ada")
         )
         assert client.call(name).text == "Hello Ada"
+
+
+@pytest.mark.parametrize("kind", ["sync", "sync code of an async tool"])
+@pytest.mark.parametrize("door", ["async view", "asgi"], indirect=True)
+def test_a_sync_tool_is_told_at_once_that_it_cannot_ask_where_it_has_none(
+    make_client: MakeClient, serve: Any, kind: str
+) -> None:
+    def greet(ctx: Context) -> str:
+        return f"Hello {ctx.elicit('Who are you?', Name).content.name}"
+
+    async def greet_in_a_thread(ctx: Context) -> str:
+        return await sync_to_async(greet)(ctx)
+
+    client = make_client("2025-11-25", answers=accept(name="Ada"))
+    told = client.call(serve(greet if kind == "sync" else greet_in_a_thread))
+    assert told.is_error
+    assert "inline_workers(): let the tool be async" in told.text
+    assert client.asked == []

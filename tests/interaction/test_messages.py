@@ -1,13 +1,16 @@
 """JSON-RPC as it arrives: ids, broken JSON, params, batches, names that nothing answers to."""
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 from rest_framework.throttling import BaseThrottle
 
-from mcp_app.models import CallEvent
+from mcp_app.auth.tokens import revoke
+from mcp_app.models import CallEvent, Token
 from mcp_app.testing import Answer, MCPClient
 from tests.interaction.conftest import (
     LEGACY,
@@ -304,6 +307,48 @@ class Twice(BaseThrottle):
 
     def wait(self) -> float:
         return 30.0
+
+
+def revoke_it() -> None:
+    revoke(Token.objects.get())
+
+
+def deactivate() -> None:
+    get_user_model().objects.update(is_active=False)
+
+
+def demote() -> None:
+    get_user_model().objects.update(is_staff=False)
+
+
+@pytest.mark.parametrize(
+    ("end", "code"), [(revoke_it, 401), (deactivate, 401), (demote, -32602), (None, None)]
+)
+def test_no_item_of_a_batch_begins_once_its_sender_is_let_in_no_more(
+    older: MCPClient, serve: Serve, counted: Counted, user: Any, end: Any, code: int | None
+) -> None:
+    get_user_model().objects.update(is_staff=True)
+
+    def take_a_while() -> str:
+        if end is not None:
+            end()
+        time.sleep(0.1)
+        return "done"
+
+    slow = serve(take_a_while)
+    first, second, third = answers(older.post(calls(slow, "staff_only", counted.name)))
+    assert first["result"]["content"][0]["text"] == "done"
+    assert second.get("error", {}).get("code") == code
+    assert ("error" in third) is (code == 401)
+    assert counted.runs == (code != 401)
+    if code == 401:
+        assert second["error"]["message"] == "Invalid or expired token."
+        rows = CallEvent.objects.order_by("id").values_list("tool", "outcome", "username")
+        refused = [
+            ("staff_only", "unauthenticated", "ada"),
+            (counted.name, "unauthenticated", "ada"),
+        ]
+        assert list(rows)[1:] == refused
 
 
 def test_each_item_of_a_batch_counts_against_the_rate(older: MCPClient, serve: Serve) -> None:

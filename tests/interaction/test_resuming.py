@@ -117,11 +117,43 @@ def test_nobody_resumes_the_stream_of_another_session(
         await line.end()
         return line
 
-    for foreign in (ids[1], "-1", "nonsense.1", f"{'x' * 22}.1"):
+    for foreign in (ids[1], ids[0], "-1", "nonsense.1", f"{'x' * 22}.1", f"{'x' * 22}.0"):
         refused = async_to_sync(resume)(second, foreign)
         assert refused.status == 400
         assert "done" not in refused.text
     assert "done" in async_to_sync(resume)(first, ids[1]).text
+
+
+def test_a_stream_that_broke_off_before_its_first_event_is_resumed(
+    make_token: MakeToken, lanes: None, settings: Any, slow: threading.Event
+) -> None:
+    """As many as the user may hold open, and no more."""
+    settings.MCP_APP = {**settings.MCP_APP, "STREAM_LIMIT": 2}
+    client = session_of(make_token())
+    application = wire.endpoint_application()
+
+    async def scenario() -> tuple[list[wire.Line], wire.Line]:
+        line = wire.call(application, client, "slow")
+        await line.until(lambda: line.events)
+        primed = line.event_ids[0]
+        assert primed.endswith(".0")
+        await line.hang_up()
+        lines = [
+            wire.send(application, client, None, method="GET", last_event_id=primed)
+            for _ in range(2)
+        ]
+        for each in lines:
+            await each.until(lambda each=each: each.events)
+        more = wire.send(application, client, None, method="GET", last_event_id=primed)
+        await more.end()
+        slow.set()
+        for each in lines:
+            await each.end()
+        return lines, more
+
+    lines, more = async_to_sync(scenario)()
+    assert [line.events[-1]["result"]["content"][0]["text"] for line in lines] == ["done"] * 2
+    assert more.status == 429
 
 
 def test_a_call_is_cancelled_within_its_own_session_alone(
