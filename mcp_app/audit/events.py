@@ -135,7 +135,12 @@ def _arguments(record: CallRecord, keys: SecretKeys) -> Any:
 
 def _digest_key() -> bytes:
     """Of this project alone, so that no digest can be made elsewhere to compare."""
-    return salted_hmac("mcp_app.audit", "arguments", algorithm="sha256").digest()
+    return _derived(django_settings.SECRET_KEY)
+
+
+@lru_cache(maxsize=4)
+def _derived(secret: str) -> bytes:
+    return salted_hmac("mcp_app.audit", "arguments", secret, algorithm="sha256").digest()
 
 
 def _level(record: CallRecord) -> str:

@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from datetime import date, datetime
 from functools import partial
+from types import NoneType
 from typing import Any, Final
+from uuid import UUID
 
 from django.contrib.auth import get_user_model
 from django.db import connections, router
@@ -18,6 +21,7 @@ _SIZES: Final = (1, 4, 16, 64)
 _TOKEN: Final = TokenSecret._meta.get_field("token")
 _USER: Final = Token._meta.get_field("user")
 _LOOKUP: Final = [field.name for field in TokenSecret._meta.concrete_fields].index("lookup")
+_UNCHANGEABLE: Final = frozenset({NoneType, bool, int, float, str, bytes, datetime, date, UUID})
 
 
 def find(lookups: Sequence[str]) -> list[TokenSecret | None]:
@@ -68,10 +72,17 @@ class _Statement:
             return {secret.lookup: partial(deepcopy, secret) for secret in rows}
         spare = [lookups[0]] * (self._size - len(lookups))
         found = self._select.run([*lookups, *spare])
-        return {values[_LOOKUP]: partial(self._secret, values) for values in found}
+        return {row[_LOOKUP]: self._maker(self._select.converted(row)) for row in found}
 
-    def _secret(self, row: Sequence[Any]) -> TokenSecret:
-        values = self._select.converted(row)
+    def _maker(self, values: list[Any]) -> Callable[[], TokenSecret]:
+        changeable = [i for i, value in enumerate(values) if type(value) not in _UNCHANGEABLE]
+        return partial(self._secret, values, changeable)
+
+    def _secret(self, shared: list[Any], changeable: list[int]) -> TokenSecret:
+        """Made of one row's values, of which others may be made, too."""
+        values = list(shared)
+        for index in changeable:
+            values[index] = deepcopy(values[index])
         secret: TokenSecret
         secret, token, user = (self._made(part, values) for part in self._parts)
         _TOKEN.set_cached_value(secret, token)

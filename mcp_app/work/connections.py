@@ -12,9 +12,12 @@ def opened() -> list[Any]:
     """This thread's connections, those that it has used: `connections.all()` at a third of its
     cost.
     """
-    own = connections._connections  # type: ignore[attr-defined]
-    found = (getattr(own, alias, None) for alias in connections.settings)
-    return [connection for connection in found if connection is not None]
+    own, found = connections._connections, []  # type: ignore[attr-defined]
+    for alias in connections.settings:
+        connection = getattr(own, alias, None)
+        if connection is not None:
+            found.append(connection)
+    return found
 
 
 def give_back_connections() -> None:
