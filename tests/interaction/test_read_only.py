@@ -5,11 +5,12 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 from mcp_app import MCPServer
 from mcp_app.models import CallEvent
 from mcp_app.testing import MCPClient
+from mcp_app.work.read_only import ReadOnlyViolation
 from tests.interaction.conftest import MakeToken
 from tests.interaction.tools import server
 
@@ -137,7 +138,8 @@ def test_no_way_of_writing_is_open_to_a_read_only_tool(modern: MCPClient, way: s
     answer = modern.call(way)
     assert answer.is_error
     if way != "by_the_drivers_own_way":  # refused by the database, in its own words
-        assert answer.text == f"The tool {way} is declared read-only and tried to write."
+        beyond = "do more than read" if way == "by_unlocking" and not ON_SQLITE else "write"
+        assert answer.text == f"The tool {way} is declared read-only and tried to {beyond}."
     assert not Group.objects.exists()
     event = CallEvent.objects.get(tool=way)
     if way != "by_the_drivers_own_way":
@@ -153,4 +155,149 @@ def test_the_next_call_on_the_same_connection_writes_again(
 
 
 def test_a_read_only_tool_reads(modern: MCPClient) -> None:
+    assert modern.call("count_users").text == "1"
+
+
+queries = MCPServer("somebody else's SQL")
+
+
+@queries.tool(read_only=True)
+def query(statements: list[str], values: list[str] | None = None) -> list[str]:
+    """Run what the caller wrote, as far as it goes; what was refused of it."""
+    refused = []
+    for text in statements:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(text, values)
+        except (DatabaseError, ReadOnlyViolation) as error:
+            refused.append(type(error).__name__)
+    return refused
+
+
+@queries.tool(read_only=True, atomic=True)
+def query_at_once(statements: list[str]) -> list[str]:
+    """As `query`, in a transaction."""
+    with connection.cursor() as cursor:
+        for text in statements:
+            cursor.execute(text)
+    return []
+
+
+@queries.tool(read_only=True)
+def run_script(text: str) -> int:
+    """Hand a script to SQLite's own driver."""
+    with connection.cursor() as cursor:
+        cursor.cursor.executescript(text)
+    return 1
+
+
+SQLITE_KEYS = [
+    "PRAGMA query_only=0",
+    "/* x */ PRAGMA query_only=0",
+    "-- x\nPRAGMA query_only=0",
+    "PRAGMA/**/query_only(0)",
+    "SELECT 1; PRAGMA query_only=0",
+]
+SQLITE_WRITES = [
+    "WITH n AS (SELECT 'new' AS t) INSERT OR IGNORE INTO auth_group (name) SELECT t FROM n",
+    "WITH n AS (SELECT 1) UPDATE OR IGNORE auth_user SET first_name = 'changed'",
+    "INSERT/**/INTO auth_group (name) VALUES ('new')",
+]
+POSTGRESQL_KEYS = [
+    "SET default_transaction_read_only = off",
+    "/* x */ SET default_transaction_read_only=off",
+    "SET SESSION CHARACTERISTICS AS TRANSACTION READ/**/WRITE",
+    "BEGIN READ/**/WRITE",
+    "SELECT set_config('default_transaction_read_only', 'off', false)",
+    "SELECT set_config('default_transaction'||'_read_only', 'off', false)",
+    "SELECT \"set_config\"('default_transaction_read_only', 'off', false)",
+    "SELECT 1; SET default_transaction_read_only=off",
+    'SET U&"default\\005ftransaction\\005fread_only" = off',
+    "DO $$ BEGIN PERFORM set_config('default_transaction_read_only', 'off', false); END $$",
+    "RESET ALL",
+    "DISCARD ALL",
+]
+POSTGRESQL_WRITES = [
+    "WITH n AS (INSERT/**/INTO auth_group (name) VALUES ('new') RETURNING id) SELECT * FROM n",
+    "SELECT nextval(pg_get_serial_sequence('auth_group', 'id'))",
+    "SELECT lo_from_bytea(0, 'new')",
+    "COMMIT; INSERT INTO auth_group (name) VALUES ('new')",
+]
+ON_SQLITE = connection.vendor == "sqlite"
+KEYS, WRITES = (SQLITE_KEYS, SQLITE_WRITES) if ON_SQLITE else (POSTGRESQL_KEYS, POSTGRESQL_WRITES)
+
+
+@pytest.fixture
+def asks() -> Iterator[None]:
+    """The tools that run the caller's SQL, on the tests' server."""
+    for tool in queries.tools.values():
+        server.add(tool)
+    yield
+    for name in queries.tools:
+        server.remove(name)
+
+
+def written() -> tuple[bool, bool]:
+    changed = get_user_model().objects.filter(first_name="changed")
+    return Group.objects.exists(), changed.exists()
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.django_db(transaction=True)
+def test_no_text_unlocks_what_a_read_only_tool_may_do(
+    asks: None, modern: MCPClient, key: str, write: str
+) -> None:
+    answer = modern.call("query", {"statements": [key, write, write]})
+    assert answer.is_error or len(answer.structured["result"]) >= 2, answer.text
+    assert written() == (False, False)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_value_unlocks_it(asks: None, modern: MCPClient) -> None:
+    name = "query_only" if ON_SQLITE else "default_transaction_read_only"
+    key = "PRAGMA %s" if ON_SQLITE else "SELECT set_config(%s, 'off', false)"
+    modern.call("query", {"statements": [key], "values": [name]})
+    modern.call("query", {"statements": [WRITES[0]]})
+    assert written() == (False, False)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_cannot_begin_to_write(asks: None, modern: MCPClient) -> None:
+    for first in ("SET TRANSACTION READ/**/WRITE", "ROLLBACK", "SELECT 1; COMMIT"):
+        assert modern.call("query_at_once", {"statements": [first, WRITES[0]]}).is_error
+    assert written() == (False, False)
+
+
+@pytest.mark.skipif(not ON_SQLITE, reason="SQLite's driver alone has scripts")
+def test_no_script_unlocks_it(asks: None, modern: MCPClient) -> None:
+    script = "PRAGMA query_only=0; INSERT INTO auth_group (name) VALUES ('new')"
+    assert modern.call("run_script", {"text": script}).is_error
+    assert written() == (False, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT count(*) FROM auth_user WHERE username <> 'it''s; DELETE FROM x -- no'",
+        "WITH n AS (SELECT 1 AS one) SELECT one FROM n -- a comment",
+        "EXPLAIN SELECT * FROM auth_user",
+        "(SELECT 1) UNION SELECT 2" if not ON_SQLITE else "SELECT 1 UNION SELECT 2",
+        "VALUES (1)",
+        "SHOW server_version" if not ON_SQLITE else "PRAGMA table_info(auth_user)",
+    ],
+)
+def test_what_reads_is_let_through(asks: None, modern: MCPClient, text: str) -> None:
+    assert modern.call("query", {"statements": [text]}).structured == {"result": []}
+
+
+def test_what_one_call_sets_meets_no_other(asks: None, modern: MCPClient) -> None:
+    lasting = (
+        "PRAGMA locking_mode=EXCLUSIVE" if ON_SQLITE else "SET search_path TO nowhere",
+        "SELECT pg_advisory_lock(42)" if not ON_SQLITE else "PRAGMA case_sensitive_like=1",
+    )
+    for text in lasting:
+        assert modern.call("query", {"statements": [text]}).structured == {
+            "result": ["ReadOnlyViolation"]
+        }
     assert modern.call("count_users").text == "1"
