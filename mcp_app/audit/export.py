@@ -47,7 +47,7 @@ def _chunks(rows: QuerySet[CallEvent]) -> Iterator[list[tuple[Any, ...]]]:
 
 
 def _csv(chunks: Iterable[list[tuple[Any, ...]]]) -> Iterator[str]:
-    """RFC 4180, in which no cell is a formula."""
+    """RFC 4180, with commas; no cell begins as a formula where it is read so."""
     yield _written([COLUMNS])
     for chunk in chunks:
         yield _written([_cell(value) for value in row] for row in chunk)

@@ -15,7 +15,11 @@ _HIDDEN = r"mcp_\1_[hidden]"
 
 
 class HideSecrets(logging.Filter):
-    """Leaves of each of our secrets no more than its public prefix."""
+    """Leaves of each of our secrets no more than its public prefix.
+
+    In messages and their arguments, as secrets are written; not percent-encoded ones, and not in
+    the tracebacks that a formatter adds.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Rewrite the record; none is dropped."""
