@@ -52,10 +52,7 @@ class LiftPage(PagesAdmin):
             raise PermissionDenied
         switch = self.get_object(request, unquote(object_id))
         if switch is None:
-            missing: HttpResponse = self._get_obj_does_not_exist_redirect(  # type: ignore[attr-defined]
-                request, self.opts, object_id
-            )
-            return missing
+            return self.missing(request, object_id)
         back = self._back_url(request, switch)
         if switch.is_in_force and request.method != "POST":
             return self.page_response(

@@ -87,6 +87,11 @@ class PagesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_{slug}"
         return reverse(name, current_app=self.admin_site.name)
 
+    def missing(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """What Django answers where there is no such row."""
+        redirect: Callable[..., HttpResponse] = self._get_obj_does_not_exist_redirect  # type: ignore[attr-defined]
+        return redirect(request, self.opts, object_id)
+
     def page_response(
         self, request: HttpRequest, template: str, title: Any, **context: Any
     ) -> HttpResponse:

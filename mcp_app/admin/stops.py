@@ -12,6 +12,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.admin.links import address
 from mcp_app.admin.pages import PagesAdmin
 from mcp_app.models import CallEvent, CallOutcome
 from mcp_app.transports.stopping import find, stop
@@ -39,8 +40,7 @@ class StopPage(PagesAdmin):
         runs = not event.has_ended and event.correlation_id
         if not runs or not self.has_stop_permission(request):
             return ""
-        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_stop"
-        return reverse(name, args=[event.pk], current_app=self.admin_site.name)
+        return address(self, "stop", {}, event.pk)
 
     def stop_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Say which process runs the call, and ask; on POST stop it."""
@@ -48,10 +48,7 @@ class StopPage(PagesAdmin):
             raise PermissionDenied
         event = self.get_object(request, unquote(object_id))
         if event is None:
-            missing: HttpResponse = self._get_obj_does_not_exist_redirect(  # type: ignore[attr-defined]
-                request, self.opts, object_id
-            )
-            return missing
+            return self.missing(request, object_id)
         if event.has_ended:
             said = _("The call has ended already: %(outcome)s.")
             outcome = event.get_outcome_display()

@@ -77,10 +77,7 @@ class StoryPage(StopPage):
         if request.method == "POST" or not self.has_view_permission(request, event):
             raise PermissionDenied
         if event is None:
-            missing: HttpResponse = self._get_obj_does_not_exist_redirect(  # type: ignore[attr-defined]
-                request, self.opts, object_id
-            )
-            return missing
+            return self.missing(request, object_id)
         return self.page_response(
             request,
             "admin/mcp_app/callevent/story.html",

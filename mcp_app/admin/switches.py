@@ -162,7 +162,7 @@ class SwitchAdmin(LiftPage):
 
     def save_model(self, request: HttpRequest, obj: Switch, form: Any, change: bool) -> None:
         """Set it in the place of one for the same."""
-        obj.set_by = request.user  # type: ignore[assignment]  # staff alone come here
+        obj.set_by = request.user
         turn(obj)
 
     @admin.action(description=_("Lift selected switches"), permissions=["lift"])

@@ -1,22 +1,21 @@
 """What the pages about tokens share, and the one that shows a secret once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_variables
 
+from mcp_app.admin.pages import PagesAdmin
 from mcp_app.admin.subjects import SOURCE
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.snippets import endpoint_url, snippets
@@ -43,7 +42,7 @@ class Shown:
         return self.ends_at is not None and self.ends_at <= timezone.now()
 
 
-class TokenPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
+class TokenPages(PagesAdmin):
     """A `ModelAdmin` of tokens with pages of its own."""
 
     @sensitive_variables("shown", "context")
@@ -84,25 +83,14 @@ class TokenPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
             raise PermissionDenied
         return token
 
-    def missing(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """What Django answers where there is no such row."""
-        redirect: Callable[..., HttpResponse] = self._get_obj_does_not_exist_redirect  # type: ignore[attr-defined]
-        return redirect(request, self.opts, object_id)
-
     def page(
         self, request: Any, template: str, title: Any, *, status: int = 200, **context: Any
     ) -> HttpResponse:
         """A template of `admin/mcp_app/token/`, filled, and kept by no cache."""
-        everything = {
-            **self.admin_site.each_context(request),
-            "title": title,
-            "opts": self.opts,
-            "media": self.media,
-            "action_checkbox_name": ACTION_CHECKBOX_NAME,
-            **context,
-        }
         name = f"admin/mcp_app/token/{template}.html"
-        answer = TemplateResponse(request, name, everything, status=status)
+        boxes = {"action_checkbox_name": ACTION_CHECKBOX_NAME}
+        answer = self.page_response(request, name, title, **boxes, **context)
+        answer.status_code = status
         answer["Cache-Control"] = "no-store"
         return answer
 

@@ -91,7 +91,7 @@ class TokenAdmin(TokenBulk):
     actions = ("rotate_tokens", "revoke_tokens")
 
     class Media:
-        css: ClassVar = {"all": ["mcp_app/admin.css", "mcp_app/tokens.css"]}
+        css: ClassVar = {"all": ["mcp_app/tokens.css"]}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
         """With the last use of any secret, in the same query; and with the secrets."""

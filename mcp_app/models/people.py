@@ -1,8 +1,24 @@
 """The product's users, whatever their model is."""
 
+from typing import Any
+
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import Q
+from django.db.models import SET_NULL, ForeignKey, Q
+
+
+def author(label: Any) -> Any:
+    """A column for who did something to a row, which outlives them."""
+    return ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        verbose_name=label,
+    )
 
 
 def active(path: str = "") -> Q:

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import ClassVar
 
-from django.conf import settings as django_settings
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models
 from django.db.models import Q
@@ -13,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from mcp_app.catalog.definition import Declaration
 from mcp_app.catalog.registry import MCPServer, servers
 from mcp_app.catalog.resources import ResourceTemplate
+from mcp_app.models.people import author
 
 
 class SwitchKind(models.TextChoices):
@@ -68,25 +68,9 @@ class Switch(models.Model):
     until = models.DateTimeField(
         _("until"), null=True, blank=True, help_text=_("It ends then by itself; empty for never.")
     )
-    set_by = models.ForeignKey(
-        django_settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        editable=False,
-        related_name="+",
-        verbose_name=_("set by"),
-    )
+    set_by = author(_("set by"))
     lifted_at = models.DateTimeField(_("lifted"), null=True, blank=True, editable=False)
-    lifted_by = models.ForeignKey(
-        django_settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        editable=False,
-        related_name="+",
-        verbose_name=_("lifted by"),
-    )
+    lifted_by = author(_("lifted by"))
 
     objects = SwitchQuerySet.as_manager()
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.conf import settings
 from mcp_app.models.limits import refuse_unknown, unknown, validate_scopes, validate_tools
-from mcp_app.models.people import active
+from mcp_app.models.people import active, author
 
 EXPIRING_WITHIN: Final = timedelta(days=7)
 _A_CENTURY: Final = 36_500
@@ -118,15 +118,7 @@ class Token(models.Model):
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True, editable=False)
     note = models.TextField(_("note"), blank=True)
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
-    created_by = models.ForeignKey(
-        django_settings.AUTH_USER_MODEL,
-        on_delete=models.SET_NULL,
-        null=True,
-        blank=True,
-        editable=False,
-        related_name="+",
-        verbose_name=_("created by"),
-    )
+    created_by = author(_("created by"))
 
     objects = TokenQuerySet.as_manager()
 

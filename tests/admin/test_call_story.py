@@ -39,15 +39,23 @@ def around(client: Client, event: CallEvent) -> list[int]:
 
 
 @pytest.fixture
-def denied(issued: Any, ana: Any) -> CallEvent:
-    """A call that a scope was missing for."""
+def who(issued: Any, ana: Any) -> dict[str, Any]:
+    """What a row says of Ana and her token."""
     token, secret = issued
+    return {
+        "user": ana,
+        "username": "ana",
+        "token": token,
+        "token_name": "laptop",
+        "token_lookup": secret.reveal()[4:16],
+    }
+
+
+@pytest.fixture
+def denied(who: dict[str, Any]) -> CallEvent:
+    """A call that a scope was missing for."""
     return CallEvent.objects.create(
-        user=ana,
-        username="ana",
-        token=token,
-        token_name="laptop",
-        token_lookup=secret.reveal()[4:16],
+        **who,
         source="token",
         method="tools/call",
         tool="close_room",
@@ -146,15 +154,10 @@ def test_it_says_who_stopped_a_call_and_who_did_not_answer(boss_client: Client, 
 
 
 @pytest.fixture
-def refused(issued: Any, ana: Any) -> CallEvent:
+def refused(who: dict[str, Any]) -> CallEvent:
     """A call with a secret that had ended."""
-    token, secret = issued
     return CallEvent.objects.create(
-        user=ana,
-        username="ana",
-        token=token,
-        token_name="laptop",
-        token_lookup=secret.reveal()[4:16],
+        **who,
         method="tools/call",
         outcome="unauthenticated",
         error_class="Unauthenticated",

@@ -99,29 +99,33 @@ def begun() -> None:
 
 
 def _denied(token: Token) -> int:
-    event = CallEvent.objects.create(
-        **_who(token),
-        tool="close_room",
-        outcome="denied",
+    return _turned_away(
+        token,
         decision="deny",
         error_class="InsufficientScope",
         error_text="token lacks the scopes rooms:write",
-        arguments={"invite_code": "KX4P"},
         duration_ms=1.2,
     )
-    return int(event.pk)
 
 
 def _declined(token: Token) -> int:
-    event = CallEvent.objects.create(
-        **_who(token),
-        tool="close_room",
-        outcome="denied",
+    return _turned_away(
+        token,
         decision="confirm",
         error_class="Declined",
         error_text="This call needs a person's confirmation: the user declined.",
-        arguments={"invite_code": "KX4P"},
         duration_ms=8123.4,
+    )
+
+
+def _turned_away(token: Token, **columns: Any) -> int:
+    """A call that a gate did not let through."""
+    event = CallEvent.objects.create(
+        **_who(token),
+        **columns,
+        tool="close_room",
+        outcome="denied",
+        arguments={"invite_code": "KX4P"},
     )
     return int(event.pk)
 

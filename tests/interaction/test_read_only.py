@@ -1,6 +1,7 @@
 """A read-only tool cannot write, whatever it tries; other calls on the same connection can."""
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -123,14 +124,21 @@ def by_django_transaction() -> int:
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(autouse=True)
-def ways_are_tools() -> Iterator[None]:
-    """The tools above on the tests' server, for this module alone."""
-    for tool in ways.tools.values():
+@contextmanager
+def served(more: MCPServer) -> Iterator[None]:
+    """The tools of `more` on the tests' server, for the length of the block."""
+    for tool in more.tools.values():
         server.add(tool)
     yield
-    for name in ways.tools:
+    for name in more.tools:
         server.remove(name)
+
+
+@pytest.fixture(autouse=True)
+def ways_are_tools() -> Iterator[None]:
+    """The tools above, for this module alone."""
+    with served(ways):
+        yield
 
 
 @pytest.mark.parametrize("way", sorted(ways.tools))
@@ -229,12 +237,9 @@ KEYS, WRITES = (SQLITE_KEYS, SQLITE_WRITES) if ON_SQLITE else (POSTGRESQL_KEYS, 
 
 @pytest.fixture
 def asks() -> Iterator[None]:
-    """The tools that run the caller's SQL, on the tests' server."""
-    for tool in queries.tools.values():
-        server.add(tool)
-    yield
-    for name in queries.tools:
-        server.remove(name)
+    """The tools that run the caller's SQL."""
+    with served(queries):
+        yield
 
 
 def written() -> tuple[bool, bool]:
