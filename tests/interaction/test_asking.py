@@ -111,6 +111,16 @@ def test_an_answer_that_does_not_fit_is_asked_for_again(
     assert list(retry(client, greet, asked, name=wrong).result["inputRequests"]) == ["name"]
 
 
+@pytest.mark.parametrize("text", [5, None, ["happy"], {"a": 1}])
+def test_what_a_model_says_that_is_no_text_is_none(
+    make_client: MakeClient, greet: str, text: Any
+) -> None:
+    client = make_client(MODERN, capabilities=ABLE)
+    odd = {"role": "assistant", "content": [{"type": "text", "text": text}, "x", None]}
+    second = retry(client, greet, client.call(greet).result, name=ADA).result
+    assert retry(client, greet, second, mood=odd).text == "Hello Ada, you are "
+
+
 def test_nothing_is_asked_that_the_client_cannot_do(make_client: MakeClient, greet: str) -> None:
     answer = make_client(MODERN, capabilities={"sampling": {}}).call(greet)
     assert (answer.status, answer.error["code"]) == (400, -32021)
