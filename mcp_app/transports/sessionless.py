@@ -12,7 +12,8 @@ def sessionless(request: HttpRequest) -> HttpRequest:
 
     The host's own middleware keeps the request that it has.
     """
-    bare: Any = HttpRequest.__new__(type(request))
+    made: HttpRequest = HttpRequest.__new__(type(request))
+    bare: Any = made
     vars(bare).update(vars(request))
     # What Django has made of the headers is made anew.
     vars(bare).pop("headers", None)
@@ -22,7 +23,7 @@ def sessionless(request: HttpRequest) -> HttpRequest:
         bare.user, bare.auser = AnonymousUser(), _nobody
     if isinstance(session := getattr(request, "session", None), SessionBase):
         bare.session = type(session)()
-    return bare
+    return made
 
 
 async def _nobody() -> AnonymousUser:
