@@ -1,4 +1,5 @@
-"""What a new secret opens, asked of what answers `tools/list`; and why, where that is nothing."""
+"""What a new secret opens, asked of what answers `tools/list`; why, where that is nothing; and
+what it may be tried with."""
 
 from collections.abc import Iterator
 
@@ -6,9 +7,9 @@ from django.utils.translation import gettext as _
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.catalog.definition import Tool
-from mcp_app.catalog.registry import servers
+from mcp_app.catalog.registry import default_server, servers
 from mcp_app.dispatch.context import Caller
-from mcp_app.dispatch.services import may_use
+from mcp_app.dispatch.services import may_use, usable
 from mcp_app.models import Token, TokenSecret
 from mcp_app.protocol.errors import SwitchesUnavailable
 from mcp_app.transports.subjects import access_of, caller_of
@@ -19,7 +20,7 @@ def why_nothing(token: Token, *, source: str) -> str:
 
     Empty as well where it cannot be found out: no page that shows a secret breaks for that.
     """
-    secret: TokenSecret | None = token.secrets.order_by("-id").first()
+    secret = _newest(token)
     if secret is None or not any(server.tools for server in servers()):
         return ""
     caller = caller_of(token.user, secret, source=source)
@@ -30,6 +31,33 @@ def why_nothing(token: Token, *, source: str) -> str:
     except SwitchesUnavailable:
         return ""
     return _reason(caller, [tool for tool, _access in permitted])
+
+
+def first_call(token: Token, *, source: str) -> str:
+    """The name of a tool that its newest secret may call as it is; empty where there is none.
+
+    Such a tool reads, takes no argument that must be given, and asks nobody for anything. Empty as
+    well where that cannot be found out.
+    """
+    secret = _newest(token)
+    plain = [tool for tool in default_server.tools.values() if _is_plain(tool)]
+    if secret is None or not plain:
+        return ""
+    caller = caller_of(token.user, secret, source=source)
+    try:
+        found = usable(access_of(caller), caller, plain)
+    except SwitchesUnavailable:
+        return ""
+    return found[0].name if found else ""
+
+
+def _is_plain(tool: Tool) -> bool:
+    asks = tool.confirm is not None or tool.client_capabilities
+    return tool.read_only and not asks and not tool.arguments.schema.get("required")
+
+
+def _newest(token: Token) -> TokenSecret | None:
+    return token.secrets.order_by("-id").first()
 
 
 def _permitted(caller: Caller) -> Iterator[tuple[Tool, CallerAccess]]:
