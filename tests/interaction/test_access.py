@@ -1,7 +1,7 @@
 """What is listed is what may be called, by user and by token (D-064, 065, 068, 078, 097, 102)."""
 
-from collections.abc import Callable
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
