@@ -180,7 +180,7 @@ class Settings:
 
     @cached_property
     def authentication_classes(self) -> tuple[type, ...]:
-        """DRF authentication classes, asked in order."""
+        """DRF authentication classes, asked in order but for ours, which come first."""
         return self._classes("AUTHENTICATION_CLASSES")
 
     @cached_property

@@ -8,15 +8,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
 from django.contrib.admin.sites import all_sites
 from django.core.exceptions import PermissionDenied
 from django.db import connections
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext_lazy as _
+
+from mcp_app.auth.hashing import public
 
 LIST: Final = "changelist"
+CUT: Final = _(
+    "A secret was pasted. It was cut to its public prefix, which finds all that it would: a secret "
+    "in an address stays in the browser's history and in the logs of servers."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +66,7 @@ class PagesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
 
     class Media:
         css: ClassVar = {"all": ["mcp_app/admin.css"]}
+        js: ClassVar = [forms.Script("mcp_app/public.js", defer=True, **{"data-cut": CUT})]
 
     def pages(self) -> list[Page]:
         """Override to add some: `[*super().pages(), Page(...)]`."""
@@ -77,6 +86,10 @@ class PagesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
             self.admin_site.admin_view(view),
             name=f"{self.opts.app_label}_{self.opts.model_name}_{page.slug}",
         )
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """The list, at an address without secrets."""
+        return self._without_secret(request) or super().changelist_view(request, extra_context)
 
     def may_open(self, request: HttpRequest, page: Page) -> bool:
         """Whether the person has the page's permission."""
@@ -109,7 +122,19 @@ class PagesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
     def _open(self, page: Page, request: HttpRequest) -> HttpResponseBase:
         if not self.may_open(request, page):
             raise PermissionDenied
-        return page.view(request)
+        return self._without_secret(request) or page.view(request)
+
+    def _without_secret(self, request: HttpRequest) -> HttpResponse | None:
+        """The way to the same page with each secret in the address cut; None where there is none.
+
+        For browsers without scripts: elsewhere the secret is cut before it is sent.
+        """
+        asked = request.META.get("QUERY_STRING", "")
+        if request.method not in ("GET", "HEAD") or public(asked) == asked:
+            return None
+        said = _("The server's own log may have it: rotate the token if others read that.")
+        self.message_user(request, f"{CUT} {said}", messages.WARNING)
+        return HttpResponseRedirect(f"{request.path}?{public(asked)}")
 
 
 def links(request: HttpRequest) -> list[Link]:

@@ -50,13 +50,13 @@ class TokenAuthentication(BaseAuthentication):
 
         Raises:
             BearerRefused: any credential that is not good now.
-            ParseError: more than one was sent.
+            ParseError: another credential was sent beside it.
         """
         sent = _sent(request)
         if not sent:
             return None
-        if len(sent) > 1:
-            raise ParseError("Send one token, in one header or in the address.")
+        if len(sent) > 1 or _scheme_of_others(request):
+            raise ParseError("Send one credential, in one header or in the address.")
         text = sent[0]
         if not (text.startswith(PREFIX) or _in_address(request)):
             return None
@@ -74,14 +74,19 @@ class TokenAuthentication(BaseAuthentication):
         return f'Bearer realm="{realm}"{error}'
 
 
+def any_sent(request: Any) -> bool:
+    """Whether a credential was sent, of whatever kind: it decides who calls, and no cookie does."""
+    return bool(_sent(request)) or _scheme_of_others(request)
+
+
 def _sent(request: Any) -> list[str]:
     """The text of each token that was sent, ours or another's."""
     bearer = _bearer(request)
-    found = [bearer, in_own_header(request.META)]
+    found = [bearer, _in_own_header(request.META)]
     return [*(text for text in found if text is not None), *_in_address(request)]
 
 
-def in_own_header(meta: Mapping[str, Any]) -> str | None:
+def _in_own_header(meta: Mapping[str, Any]) -> str | None:
     """What stands in the header that the product named for tokens; None where nothing does."""
     key = "HTTP_" + settings.TOKEN_HEADER.upper().replace("-", "_")
     return (meta.get(key, "").strip() or None) if settings.TOKEN_HEADER else None
@@ -90,6 +95,11 @@ def in_own_header(meta: Mapping[str, Any]) -> str | None:
 def _in_address(request: Any) -> list[str]:
     """Tokens in the address, where nobody but us looks for one."""
     return request.GET.getlist(QUERY_PARAMETER) if settings.ALLOW_QUERY_TOKEN else []
+
+
+def _scheme_of_others(request: Any) -> bool:
+    """Whether `Authorization` has another scheme, such as Basic."""
+    return bool(request.META.get("HTTP_AUTHORIZATION", "").strip()) and _bearer(request) is None
 
 
 def _bearer(request: Any) -> str | None:

@@ -23,6 +23,8 @@ CHECKSUM_LENGTH: Final = 6
 SECRET: Final = re.compile(
     rf"{PREFIX}([0-9A-Za-z]{{{LOOKUP_LENGTH}}})_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}"
 )
+_TOLD: Final = re.compile(rf"({PREFIX}[0-9A-Za-z]{{{LOOKUP_LENGTH}}})_[0-9A-Za-z]{{8,}}")
+"""A secret, or so much of one that it gives something away."""
 
 
 class Secret:
@@ -72,6 +74,11 @@ def parse(text: str) -> tuple[str, str] | None:
     if match is None or _checksum(text[:-CHECKSUM_LENGTH]) != text[-CHECKSUM_LENGTH:]:
         return None
     return match[1], _digest(text)
+
+
+def public(text: str) -> str:
+    """The text with each secret in it, or much of one, cut to its public prefix."""
+    return _TOLD.sub(r"\1", text)
 
 
 def matches(stored: str, presented: str) -> bool:

@@ -30,11 +30,11 @@ class SignedStates:
         }
         return signing.dumps(sealed, salt=_SALT, compress=True)
 
-    def open(self, text: str) -> Mapping[str, Any]:
-        """The payload; its name is spent by that.
+    def open(self, text: str, belonging: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The payload; its name is spent by that, and by nobody else's request.
 
         Raises:
-            StateInvalid: changed, expired, or opened before.
+            StateInvalid: changed, expired, another's, or opened before.
         """
         try:
             payload: dict[str, Any] = signing.loads(text, salt=_SALT)
@@ -42,6 +42,8 @@ class SignedStates:
             raise StateInvalid("was not made here, or was changed") from error
         if payload["e"] <= time.time():
             raise StateInvalid("has expired: the answer came too late")
+        if any(payload.get(key) != value for key, value in belonging.items()):
+            raise StateInvalid("belongs to another request, or to somebody else's")
         _spend(str(payload["n"]))
         return payload
 

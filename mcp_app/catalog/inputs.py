@@ -195,7 +195,8 @@ class Sampled:
     def text(self) -> str:
         """The text of its blocks."""
         blocks = self.content if isinstance(self.content, list) else [self.content]
-        return "".join(b.get("text", "") for b in blocks if isinstance(b, Mapping))
+        texts = [block.get("text") for block in blocks if isinstance(block, Mapping)]
+        return "".join(text for text in texts if isinstance(text, str))
 
 
 @dataclass(frozen=True, slots=True)

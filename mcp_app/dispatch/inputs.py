@@ -84,11 +84,13 @@ class StateSigner(Protocol):
         """`payload` as text that nobody can change. It expires."""
         ...
 
-    def open(self, text: str) -> Mapping[str, Any]:
+    def open(self, text: str, belonging: Mapping[str, Any]) -> Mapping[str, Any]:
         """The payload of a sealed text, for the first time it is opened.
 
+        To try one whose payload has not all that is in `belonging` is not to open it.
+
         Raises:
-            StateInvalid: changed, expired, or opened before.
+            StateInvalid: changed, expired, another's, or opened before.
         """
         ...
 
@@ -160,9 +162,7 @@ class RetriedInputs:
         if self.state is None:
             return
         try:
-            payload = self.signer.open(self.state)
-            if {key: payload.get(key) for key in ("p", "m", "d")} != binding.as_dict():
-                raise StateInvalid("belongs to another request, or to somebody else's")
+            payload = self.signer.open(self.state, binding.as_dict())
         except StateInvalid as error:
             told = "The requestState is not valid; begin the request again."
             raise InvalidParams(told) from error

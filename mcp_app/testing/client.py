@@ -278,6 +278,8 @@ class MCPClient:
         # Django's client names a host by itself here, and two would be none.
         headers.pop("host", None)
         client = AsyncClient(raise_request_exception=False)
+        # It sends its own cookies, and two headers of them would be joined to what neither says.
+        client.cookies.load(headers.pop("cookie", ""))
         response: Any = await client.generic(
             method, self.path, body, content_type=kind, headers=headers
         )

@@ -1,8 +1,9 @@
 """The event bus: what one request has to tell another, in this process and in its neighbours.
 
 Messages are small JSON objects under a topic. Within a process they are handed over at once, from
-any thread; the channel layer carries them to the other processes. A message may be lost when the
-layer is away, so nothing that must survive goes this way alone.
+any thread; the channel layer carries them to the other processes, as text: what it writes itself
+takes no lone surrogate and no long integer, and a client may answer with either. A message may be
+lost when the layer is away, so nothing that must survive goes this way alone.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from typing import Any, Final
 from channels import DEFAULT_CHANNEL_LAYER
 from channels.layers import InMemoryChannelLayer, channel_layers, get_channel_layer
 
+from mcp_app.protocol.messages import dumps, loads
 from mcp_app.transports.loops import on_event_loop
 
 logger: Final = logging.getLogger("mcp_app.bus")
@@ -174,14 +176,8 @@ class Relay:
 
     def send(self, topic: str, message: Mapping[str, Any]) -> "Collection[Future[None]]":
         """Pass a message on; from any thread. What is on its way is returned."""
-        envelope = {
-            "type": "mcp.event",
-            "origin": self._origin,
-            "topic": topic,
-            "message": dict(message),
-        }
         if len(self._sending) < _MOST_UNSENT and not self._loop.is_closed():
-            sending = asyncio.run_coroutine_threadsafe(self._send(envelope), self._loop)
+            sending = asyncio.run_coroutine_threadsafe(self._send(topic, message), self._loop)
             self._sending.add(sending)
             sending.add_done_callback(self._sending.discard)
         return tuple(self._sending)
@@ -199,8 +195,10 @@ class Relay:
             self._loop.call_soon_threadsafe(self._hearing.cancel)
         self._thread.join(_PATIENCE)
 
-    async def _send(self, envelope: Mapping[str, Any]) -> None:
+    async def _send(self, topic: str, message: Mapping[str, Any]) -> None:
         try:
+            text = dumps(message).decode()
+            envelope = {"type": "mcp.event", "origin": self._origin, "topic": topic, "text": text}
             await self._layer.group_send(GROUP, envelope)
             self._is_failing = False
         except Exception as error:
@@ -262,7 +260,7 @@ class Relay:
 
     def _hear_one(self, envelope: Mapping[str, Any]) -> None:
         if envelope.get("origin") != self._origin:
-            self._deliver(envelope["topic"], envelope["message"])
+            self._deliver(envelope["topic"], loads(envelope["text"].encode()))
 
 
 def _note_failure(_: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from mcp_app.access.view import MessageParser
 from mcp_app.auth import guesses
-from mcp_app.auth.authentication import TokenAuthentication, in_own_header
+from mcp_app.auth.authentication import TokenAuthentication, any_sent
 from mcp_app.auth.presented import attach
 from mcp_app.auth.tokens import NOTHING_TAKEN, narrowing
 from mcp_app.conf import settings
@@ -39,7 +39,7 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
     """The caller; `record` learns who it is, or why it is nobody.
 
     A credential that no class takes is a bad one, also where callers without one are served:
-    nobody is let in as less than they said they were.
+    nobody is let in as less than they said they were, nor as whom their session belongs to.
 
     Raises:
         Unauthenticated: a bad credential, or none where anonymous callers are not served.
@@ -50,20 +50,28 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
     address = incoming.address or ""
     record.address = address or None
     request = _request_for(incoming)
+    is_sent = any_sent(request)
+    if is_sent:
+        incoming.leave_session()
+        request = _request_for(incoming)
     authenticators = [cls() for cls in settings.authentication_classes]
-    for authenticator in authenticators:
+    # Of a token of ours, no other class has the say.
+    for authenticator in sorted(authenticators, key=_is_foreign):
         pair = _ask(authenticator, authenticators, request, record)
         if pair is not None:
             return _recognised(authenticator, pair, address, record)
     challenge = _challenge(authenticators, request)
-    sent = incoming.headers.get("authorization", "").strip()
-    if sent or in_own_header(request.META):
+    if is_sent:
         raise _bad(_NOT_TAKEN, "no class takes it", challenge, record)
     if not settings.ALLOW_ANONYMOUS:
         wanted = "Authentication is required: send a bearer token."
         raise Unauthenticated(wanted, challenge=challenge, reason="no credentials")
     record.source = "anonymous"
     return Caller(AnonymousUser(), address=address)
+
+
+def _is_foreign(authenticator: BaseAuthentication) -> bool:
+    return not isinstance(authenticator, _OURS)
 
 
 class _Heading:

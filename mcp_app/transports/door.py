@@ -5,7 +5,6 @@ It sees a client leave, and an idle stream costs it no thread. It only reads and
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import suppress
 from functools import lru_cache, partial
 from io import BytesIO
 from typing import Any, Final
@@ -169,12 +168,13 @@ class _Line:
         self._is_last = True
 
     def leave(self) -> None:
-        """Watch no longer."""
+        """Watch no longer, and forget the watch: its end, a cancellation, would refer back here."""
         if self._beginning is not None:
             self._beginning.cancel()
             self._beginning = None
         if self._watching is not None:
             self._watching.cancel()
+            self._watching = None
 
     def was_cut(self) -> bool:
         """Whether the answer was broken off for no other reason than that nobody reads it."""
@@ -183,20 +183,19 @@ class _Line:
 
     async def left(self) -> None:
         """Watch no longer, and be sure that somebody else may."""
+        watching = self._watching
         self.leave()
-        if self._watching is not None:
-            await asyncio.wait({self._watching})
+        if watching is not None:
+            await asyncio.wait({watching})
 
     def _begin(self) -> None:
         self._beginning = None
         self._watching = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
-        # A task that ended with its cancellation would keep all that this line knows.
-        with suppress(asyncio.CancelledError):
-            while (await self._receive())["type"] != "http.disconnect":
-                pass
-            self._cut()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._cut()
 
     def _cut(self) -> None:
         if self._is_last or self._answering is None or self._answering.done():

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from mcp_app.address import address_behind
 from mcp_app.auth.presented import Presented, presented_by
+from mcp_app.transports.sessionless import sessionless
 
 JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
@@ -57,6 +58,14 @@ class Incoming:
             self._request = self.again()
             self._give_body(self._request)
         return self._request
+
+    def leave_session(self) -> None:
+        """From here on, let nobody who looks at the request find whose session it has."""
+        if self._request is not None:
+            self._request = sessionless(self._request)
+        if self._request is not None or "cookie" in self.headers:
+            again = self.again
+            self.again = lambda: sessionless(again())
 
     @property
     def address(self) -> str | None:

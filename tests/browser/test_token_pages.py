@@ -60,3 +60,19 @@ def test_a_token_lives_and_ends_by_the_keyboard_alone(site: Site) -> None:
     assert f"Ended mcp_{first}_…." in seen["history"]
     assert "Rotated" in seen["history"]
     assert "This token is revoked" in seen["revoked"]
+
+
+def test_a_pasted_secret_is_cut_before_it_is_sent(site: Site) -> None:
+    secret = f"mcp_{'a' * 12}_{'b' * 39}"
+    pages = [
+        (TOKENS, "#searchbar"),
+        ("/admin/mcp_app/callevent/", "#searchbar"),
+        ("/admin/mcp_app/callevent/", "#mcp-filter-secret"),
+        ("/admin/mcp_app/catalogue/explain/", "[name=user]"),
+    ]
+    seen = site.run("paste.mjs", pages=pages, secret=secret, shots=str(site.shots))
+    assert [said for said in seen["said"] if "cut to its public prefix" not in said] == []
+    assert len(seen["said"]) == len(pages)
+    assert [address for address in seen["asked"] if "bbbb" in address] == []
+    assert sum(f"mcp_{'a' * 12}" in address for address in seen["asked"]) >= len(pages)
+    assert (seen["errors"], seen["unfit"], max(0, seen["wide"])) == ([], [], 0)

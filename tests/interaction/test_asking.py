@@ -93,6 +93,29 @@ def test_a_state_is_good_for_its_own_request_once(
     assert "requestState" in answer.error["message"]
 
 
+@pytest.mark.parametrize("other", ["user", "token", "arguments", "tool"])
+def test_whoever_tries_anothers_state_does_not_spend_it(
+    make_client: MakeClient, make_token: MakeToken, staff: Any, serve: Any, greet: str, other: str
+) -> None:
+    def ask(ctx: Context, room: str = "a") -> str:
+        """Ask."""
+        return str(ctx.elicit("Who?", Name, key="name").content)
+
+    name = serve(ask)
+    rightful = make_client(MODERN, capabilities=ABLE)
+    asked = rightful.call(name).result
+    token = {"user": make_token(staff), "token": make_token()}.get(other, rightful.token)
+    stranger = make_client(MODERN, token, capabilities=ABLE)
+    arguments = {"room": "b"} if other == "arguments" else {}
+    again = {"requestState": asked["requestState"], "inputResponses": {"name": ADA}}
+    wrong = {"name": greet if other == "tool" else name, "arguments": arguments, **again}
+    for _ in range(2):
+        assert stranger.request("tools/call", wrong).error["code"] == -32602
+    assert not SpentState.objects.exists()
+    assert not retry(rightful, name, asked, name=ADA).is_error
+    assert retry(rightful, name, asked, name=ADA).error["code"] == -32602
+
+
 def test_a_state_expires(make_client: MakeClient, greet: str, settings: Any) -> None:
     settings.MCP_APP = {**settings.MCP_APP, "INPUT_TIMEOUT": 0.01}
     client = make_client(MODERN, capabilities=ABLE)
@@ -109,6 +132,16 @@ def test_an_answer_that_does_not_fit_is_asked_for_again(
     asked = client.call(greet).result
     wrong = {"action": "accept", "content": {"name": 5}}
     assert list(retry(client, greet, asked, name=wrong).result["inputRequests"]) == ["name"]
+
+
+@pytest.mark.parametrize("text", [5, None, ["happy"], {"a": 1}])
+def test_what_a_model_says_that_is_no_text_is_none(
+    make_client: MakeClient, greet: str, text: Any
+) -> None:
+    client = make_client(MODERN, capabilities=ABLE)
+    odd = {"role": "assistant", "content": [{"type": "text", "text": text}, "x", None]}
+    second = retry(client, greet, client.call(greet).result, name=ADA).result
+    assert retry(client, greet, second, mood=odd).text == "Hello Ada, you are "
 
 
 def test_nothing_is_asked_that_the_client_cannot_do(make_client: MakeClient, greet: str) -> None:

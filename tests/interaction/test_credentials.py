@@ -5,19 +5,23 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.contrib.auth import get_user_model
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
 
+from mcp_app import Context
 from mcp_app.auth import lookup, presented, verification
 from mcp_app.auth.hashing import generate
 from mcp_app.auth.tokens import issue, revoke
 from mcp_app.models import CallEvent, Token, TokenSecret
 from mcp_app.testing import Answer, MCPClient
 from tests.interaction import wire
-from tests.interaction.conftest import MODERN, Counted, MakeClient, MakeToken
+from tests.interaction.conftest import MODERN, Counted, MakeClient, MakeToken, Serve
 from tests.interaction.tools import server
 
 OURS = "mcp_app.auth.authentication.TokenAuthentication"
+BASIC = "rest_framework.authentication.BasicAuthentication"
 SESSION = "rest_framework.authentication.SessionAuthentication"
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ."
 
@@ -31,8 +35,6 @@ class JsonWebTokens(BaseAuthentication):
             return None
         if text != JWT:
             raise AuthenticationFailed("Signature has expired.")
-        from django.contrib.auth import get_user_model
-
         return get_user_model().objects.get(username="ada"), {"sub": "ada"}
 
 
@@ -182,15 +184,113 @@ def test_a_class_that_breaks_lets_nobody_in_and_ends_nothing(
     assert "not today" not in answer.body.decode()
 
 
-def test_a_session_beside_a_bad_token_is_not_fallen_back_on(
-    make_client: MakeClient, user: Any, settings: Any, client: Any
+class CookieUsers(BaseAuthentication):
+    """A product's own class that knows people by a cookie."""
+
+    def authenticate(self, request: Any) -> tuple[Any, Any] | None:
+        name = request.COOKIES.get("who")
+        return (get_user_model().objects.get(username=name), None) if name else None
+
+
+BESIDE = {
+    "sessions last": [OURS, SESSION],
+    "sessions first": [SESSION, OURS],
+    "cookies first": [f"{__name__}.CookieUsers", OURS],
+    "sessions alone": [SESSION],
+}
+
+
+@pytest.fixture(params=BESIDE)
+def beside(request: pytest.FixtureRequest, staff: Any, settings: Any, client: Any) -> str:
+    """The cookies of somebody who is signed in, where the product lets these in, too."""
+    classes = BESIDE[request.param]
+    settings.MCP_APP = {**settings.MCP_APP, "AUTHENTICATION_CLASSES": classes}
+    client.force_login(staff)
+    return f"sessionid={client.cookies['sessionid'].value}; who={staff.username}"
+
+
+KEYS = {
+    "in its own header": lambda text: ({"x-api-key": text}, ""),
+    "in the address": lambda text: ({}, f"?token={text}"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_whoever_sends_a_bad_credential_is_not_whom_their_cookie_says(
+    make_client: MakeClient, user: Any, counted: Counted, beside: str, kind: str
 ) -> None:
-    settings.MCP_APP = {**settings.MCP_APP, "AUTHENTICATION_CLASSES": [OURS, SESSION]}
-    client.force_login(user)
-    cookie = f"sessionid={client.cookies['sessionid'].value}"
-    mcp: MCPClient = make_client()
-    for header in ("Bearer mcp_x", revoked_token(user)):
-        refused(mcp.call("add", {"a": 1}, headers={"authorization": header, "cookie": cookie}))
+    header = BAD[kind](user)
+    answer = make_client().call(counted.name, headers={"authorization": header, "cookie": beside})
+    assert (answer.status, counted.runs) == (401, 0)
+
+
+@pytest.mark.parametrize("where", KEYS)
+def test_nor_is_who_sends_one_elsewhere(
+    make_client: MakeClient, counted: Counted, settings: Any, beside: str, where: str
+) -> None:
+    known = {"TOKEN_HEADER": "X-Api-Key", "ALLOW_QUERY_TOKEN": True, "ALLOW_ANONYMOUS": True}
+    settings.MCP_APP = {**settings.MCP_APP, **known}
+    headers, query = KEYS[where](generate().secret.reveal())
+    client = make_client(token="")
+    client.path += query
+    answer = client.call(counted.name, headers={**headers, "cookie": beside})
+    assert (answer.status, counted.runs) == (401, 0)
+
+
+@pytest.mark.parametrize("beside", [kind for kind in BESIDE if OURS in BESIDE[kind]], indirect=True)
+def test_a_token_decides_who_calls_and_no_cookie_does(
+    make_client: MakeClient, serve: Serve, beside: str
+) -> None:
+    seen: list[Any] = []
+
+    class Sees(BasePermission):
+        def has_permission(self, request: Any, view: Any) -> bool:
+            host = request._request
+            session = dict(getattr(host, "session", {}).items())
+            others = [host.user, async_to_sync(host.auser)()] if hasattr(host, "user") else []
+            seen.append((request.user.username, dict(host.COOKIES), session, others))
+            return True
+
+    def who(ctx: Context) -> str:
+        return str(ctx.user.username)
+
+    name = serve(who, permission_classes=[Sees])
+    answer = make_client().call(name, headers={"cookie": beside})
+    assert answer.text == "ada"
+    assert CallEvent.objects.latest("pk").username == "ada"
+    assert seen
+    for username, cookies, session, others in seen:
+        assert (username, cookies, session) == ("ada", {}, {})
+        assert not any(other.is_authenticated for other in others)
+
+
+@pytest.mark.parametrize("beside", ["cookies first"], indirect=True)
+def test_a_cookie_alone_goes_on_to_be_looked_at(make_client: MakeClient, beside: str) -> None:
+    answer = make_client(token="").call("add", {"a": 1}, headers={"cookie": beside})
+    assert answer.status == 200
+    assert CallEvent.objects.get().username == "grace"
+
+
+@pytest.mark.parametrize("where", KEYS)
+@pytest.mark.parametrize("scheme", ["Basic Z3JhY2U6Z3JhY2U=", "Token x", 'Digest a="b"', "grace"])
+@pytest.mark.parametrize("first", [OURS, BASIC])
+def test_another_scheme_beside_a_token_is_ambiguous(
+    make_client: MakeClient,
+    make_token: MakeToken,
+    counted: Counted,
+    settings: Any,
+    where: str,
+    scheme: str,
+    first: str,
+) -> None:
+    known = {"TOKEN_HEADER": "X-Api-Key", "ALLOW_QUERY_TOKEN": True}
+    classes = [first, *({OURS, BASIC} - {first})]
+    settings.MCP_APP = {**settings.MCP_APP, **known, "AUTHENTICATION_CLASSES": classes}
+    headers, query = KEYS[where](make_token())
+    client = make_client(token="")
+    client.path += query
+    answer = client.call(counted.name, headers={**headers, "authorization": scheme})
+    assert (answer.status, answer.error["code"], counted.runs) == (400, -32600, 0)
 
 
 @pytest.mark.django_db(transaction=True)

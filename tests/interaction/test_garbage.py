@@ -9,10 +9,12 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from mcp_app.testing import MCPClient
+from mcp_app.transports import door
 from tests.interaction import wire
 from tests.interaction.conftest import LEGACY, MODERN, MakeToken, ready
 from tests.interaction.tools import server
@@ -53,6 +55,30 @@ def test_nothing_is_left_to_the_garbage_collector(client: MCPClient, tool: str) 
         return left
 
     assert asyncio.run(scenario()) == []
+
+
+def test_a_watch_that_never_came_to_look_is_not_left_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(door, "_MOMENT", 0)
+
+    async def scenario() -> list[str]:
+        with left_to_the_collector() as left:
+            line = door._Line(_nothing_comes, Mock())
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert line._watching is not None
+            line.leave()
+            del line
+            await asyncio.sleep(0)
+        return left
+
+    assert asyncio.run(scenario()) == []
+
+
+async def _nothing_comes() -> dict[str, Any]:
+    await asyncio.Event().wait()
+    raise AssertionError
 
 
 async def _answered(client: MCPClient, tool: str) -> None:

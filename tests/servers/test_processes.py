@@ -14,7 +14,7 @@ from tests.servers.product import LEGACY, MODERN, Product
 
 pytestmark = pytest.mark.live
 
-ADA = {"action": "accept", "content": {"name": "Ada"}}
+ADA: dict[str, Any] = {"action": "accept", "content": {"name": "Ada"}}
 
 
 def method_is(method: str) -> Any:
@@ -28,13 +28,15 @@ def test_a_session_of_one_process_is_served_by_all(product: Product, token: str)
     assert {client.at(next(ports)).call("read").status for _ in range(50)} == {200}
 
 
+@pytest.mark.parametrize("more", ["", "\ud800", 2**64], ids=["plain", "surrogate", "long integer"])
 def test_an_answer_posted_to_one_process_reaches_the_call_at_another(
-    product: Product, token: str
+    product: Product, token: str, more: Any
 ) -> None:
+    content = {**ADA["content"], "more": more}
     client = product.client(LEGACY, token)
     with client.ask("tools/call", {"name": "greet"}, 1) as line:
         asked = line.until(method_is("elicitation/create"))
-        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": ADA}
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {**ADA, "content": content}}
         assert client.at(product.ports[1]).post(answer).status == 202
         (told,) = line.messages()
     assert told["result"]["content"][0]["text"] == "Hello Ada"

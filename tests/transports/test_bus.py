@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+import msgpack
 import pytest
 from channels.layers import BaseChannelLayer, channel_layers
 
@@ -38,6 +39,15 @@ class SlowLayer(BaseChannelLayer):  # type: ignore[misc]
 
     async def receive(self, channel: str) -> dict[str, Any]:
         return await self.members[channel][1].get()
+
+
+class PackingLayer(SlowLayer):
+    """A layer that writes messages as the one for Redis does."""
+
+    delay = 0.0
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        await super().group_send(group, msgpack.unpackb(msgpack.packb(message)))
 
 
 class LostLayer(SlowLayer):
@@ -133,6 +143,52 @@ async def test_nobody_waits_long_or_twice_for_a_layer_that_is_away(layer: None) 
         await bus.hear()
     async with asyncio.timeout(0.5):
         await bus.hear()
+
+
+ODD = {
+    "a lone surrogate": "\ud800",
+    "a key of one": {"\udfff": 1},
+    "a long integer": 2**64,
+    "a very long one": -(10**400),
+    "a text with a zero": "\0",
+    "any text": "ä\u2028😀",
+    "a number": 1e300,
+    "nothing": None,
+}
+
+
+async def _told_elsewhere(told: dict[str, Any], here: EventBus, there: EventBus) -> None:
+    heard, topic = Heard(), secrets.token_hex(4)
+    with there.subscribe(topic, listener=heard):
+        await there.hear()
+        here.publish(topic, told)
+        assert await asyncio.to_thread(heard.waits_for, 1, 5)
+    assert heard.messages == [(topic, told)]
+
+
+def _deep() -> list[Any]:
+    nested: list[Any] = []
+    for _ in range(200):
+        nested = [nested]
+    return nested
+
+
+@pytest.mark.parametrize("layer", [SlowLayer, PackingLayer], indirect=True, ids=["", "packing"])
+@pytest.mark.parametrize("value", [*ODD.values(), _deep()], ids=[*ODD, "a deep one"])
+async def test_whatever_json_holds_reaches_the_other_processes(layer: None, value: Any) -> None:
+    await _told_elsewhere({"id": "x", "result": {"content": [value]}}, EventBus(), EventBus())
+
+
+@pytest.mark.skipif("REDIS_URL" not in os.environ, reason="needs a shared channel layer")
+@pytest.mark.parametrize("value", [*ODD.values(), _deep()], ids=[*ODD, "a deep one"])
+async def test_it_does_by_way_of_redis_too(value: Any) -> None:
+    await _told_elsewhere({"id": "x", "result": {"content": [value]}}, EventBus(), EventBus())
+
+
+@pytest.mark.parametrize("value", [*ODD.values(), _deep()], ids=[*ODD, "a deep one"])
+async def test_within_a_process_it_is_told_as_it_is(value: Any) -> None:
+    bus = EventBus()
+    await _told_elsewhere({"id": "x", "result": {"content": [value]}}, bus, bus)
 
 
 @pytest.mark.skipif("REDIS_URL" not in os.environ, reason="needs a shared channel layer")
