@@ -44,7 +44,8 @@ from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 from mcp_app.forms.tokens import RotateForm
 from mcp_app.models import Token
-from mcp_app.transports.reach import first_call, why_nothing
+from mcp_app.transports.first_call import first_call
+from mcp_app.transports.reach import reach_of
 from mcp_app.transports.subjects import access_of, caller_of
 
 View = Callable[..., HttpResponse]
@@ -178,7 +179,7 @@ def _shown(request: HttpRequest, token: Token, secret: Secret) -> HttpResponse:
         "token": token,
         "shown": [token],
         "text": secret.reveal(),
-        "nothing": why_nothing(token, source=SOURCE),
+        "reach": reach_of(token, source=SOURCE),
         "endpoint": url,
         "snippets": snippets(url, secret.reveal(), tool) if url else (),
     }

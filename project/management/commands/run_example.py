@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 from django.db import connections
 
 from mcp_app.auth.verification import verify
-from mcp_app.transports.reach import first_call
+from mcp_app.transports.first_call import first_call
 from project.people import read
 from project.serving import HOST, refuse_busy_port, serve
 from project.welcome import welcome
