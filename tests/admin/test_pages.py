@@ -1,5 +1,6 @@
 """Pages beside the models' own: linked where they may be opened; and rows as cards."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,9 +10,14 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, override_settings
 from django.urls import path, reverse
 
+from mcp_app.access.switches import switch_for, turn
 from mcp_app.admin.pages import Page, PagesAdmin
-from mcp_app.models import CallEvent
+from mcp_app.auth.hashing import Secret
+from mcp_app.auth.tokens import revoke
+from mcp_app.models import CallEvent, Token
 from mcp_app.templatetags.mcp_app_admin import labelled
+from tests.admin.pages import url
+from tests.admin.words import words
 
 
 class Backstage(PagesAdmin):
@@ -78,3 +84,23 @@ def test_a_cell_says_the_name_of_its_column() -> None:
         cells[0],
         '<th data-label="A &quot;name&quot;" class="field-a"><td></th>',
     ]
+
+
+@pytest.mark.parametrize("use_tz", [True, False])
+def test_moments_are_written_in_one_way_with_the_time_zone(
+    boss_client: Client, issued: tuple[Token, Secret], settings: Any, use_tz: bool
+) -> None:
+    settings.USE_TZ, settings.TIME_ZONE = use_tz, "Asia/Tokyo"
+    token, _ = issued
+    switch = turn(switch_for("maintenance", "default", reason="Moving."))
+    revoke(token)
+    pages = [
+        url("changelist"),
+        *(url(page, token.pk) for page in ("change", "rotate", "revoke")),
+        url("changelist", model="switch"),
+        *(url(page, switch.pk, model="switch") for page in ("change", "lift")),
+    ]
+    for page in pages:
+        text = words(boss_client.get(page).content.decode())
+        assert "Times are in the time zone Asia/Tokyo." in text, page
+        assert not re.search(r"[ap]\.m\.", text), page
