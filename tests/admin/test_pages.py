@@ -59,6 +59,39 @@ def test_a_page_is_linked_from_the_index_and_from_lists(
     assert f'<a href="{address}">Echo</a>' in text_of(boss_client, "mcp_app_callevent_changelist")
 
 
+def test_the_sites_index_leads_to_the_pages_that_one_may_open(
+    staff_client: Callable[..., Client], backstage: AdminSite
+) -> None:
+    address = reverse("backstage:mcp_app_callevent_echo")
+    row = f'<a href="{address}">Echo</a>'
+    both = text_of(staff_client("view_callevent", "delete_callevent"), "index")
+    assert both.count(row) == 1
+    assert both.count('app-mcp_app module"') == 1
+    assert reverse("backstage:mcp_app_callevent_changelist") in both
+    assert row not in text_of(staff_client("view_callevent"), "index")
+    assert row not in text_of(staff_client(), "index")
+
+
+def test_of_an_app_without_visible_models_the_index_has_the_pages(
+    staff_client: Callable[..., Client],
+) -> None:
+    client = staff_client("tail_callevent")
+    address = reverse("admin:mcp_app_callevent_tail")
+    index = client.get(reverse("admin:index")).content.decode()
+    assert f'<a href="{address}">Live</a>' in index
+    assert f'<a href="{address}" class="section"' in index
+    assert client.get(address).status_code == 200
+
+
+def test_an_index_of_ones_own_is_left_alone() -> None:
+    class Own(AdminSite):
+        index_template = "admin/login.html"
+
+    site = Own(name="own")
+    site.register(CallEvent, Backstage)
+    assert site.index_template == "admin/login.html"
+
+
 def test_a_page_says_where_it_stands(boss_client: Client, backstage: AdminSite) -> None:
     text = text_of(boss_client, "mcp_app_callevent_echo")
     assert 'aria-current="page">Echo</a>' in text
