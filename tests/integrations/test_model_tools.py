@@ -368,13 +368,13 @@ LIKELY = {
     "id__in": st.lists(st.one_of(NUMBERS, st.booleans()), max_size=3),
     "search": TEXTS,
     "ordering": st.sampled_from(["nickname", "-nickname", "country", "--nickname", ""]),
-    "limit": st.one_of(st.integers(-1, 102), st.floats(), st.booleans()),
+    "limit": st.one_of(st.integers(-1, 102), st.sampled_from([1.5, "20", None, True])),
     "offset": st.integers(-1, 2**40),
     "is_host": st.booleans(),
 }
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.fixed_dictionaries({}, optional=LIKELY))
 def test_the_schema_of_a_list_admits_what_the_call_takes(asked: dict[str, Any]) -> None:
     get_user_model().objects.all().delete()
