@@ -3,12 +3,13 @@
 from typing import Any, Final
 
 from django.http import HttpRequest
-from rest_framework.exceptions import ParseError
-from rest_framework.parsers import JSONParser
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.dispatch.context import Caller
+from mcp_app.protocol.errors import ParseError
+from mcp_app.protocol.messages import loads
 
 _READ: Final = "GET"
 _REMOVE: Final = "DELETE"
@@ -42,13 +43,17 @@ class DeclaredView:
         return queryset.all() if queryset is not None else None
 
 
-class MessageParser(JSONParser):
-    """Makes `request.data` the message, for classes that look at it."""
+class MessageParser(BaseParser):
+    """Makes `request.data` the message, for classes that look at it: the very one that runs,
+    whatever charset a header names.
+    """
 
-    def parse(self, *args: Any, **kwargs: Any) -> Any:
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         """The JSON value of the body; an empty object where there is none."""
         try:
-            return super().parse(*args, **kwargs)
+            return loads(stream.read())
         except ParseError:
             return {}
 

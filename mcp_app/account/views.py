@@ -44,7 +44,7 @@ from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 from mcp_app.forms.tokens import RotateForm
 from mcp_app.models import Token
-from mcp_app.transports.reach import why_nothing
+from mcp_app.transports.reach import reach_of
 from mcp_app.transports.subjects import access_of, caller_of
 
 View = Callable[..., HttpResponse]
@@ -177,7 +177,7 @@ def _shown(request: HttpRequest, token: Token, secret: Secret) -> HttpResponse:
         "token": token,
         "shown": [token],
         "text": secret.reveal(),
-        "nothing": why_nothing(token, source=SOURCE),
+        "reach": reach_of(token, source=SOURCE),
         "endpoint": url,
         "snippets": snippets(url, secret.reveal()) if url else (),
     }

@@ -10,9 +10,11 @@ from django.template.loader import select_template
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from mcp_app.admin.entries import reference
 from mcp_app.admin.pages import PagesAdmin, registered
 from mcp_app.admin.token_pages import may_act_as
 from mcp_app.models import CallEvent, Catalogue, Token, TokenSecret
+from mcp_app.transports.reach import Reach
 
 
 class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at run time
@@ -88,14 +90,26 @@ def page_url(request: HttpRequest, model: Any, slug: str, query: Mapping[str, st
 
 def view_as_url(request: HttpRequest, of: Any) -> str:
     """What a user, or a token's holder, is shown; empty for who may not see it."""
-    token = of if isinstance(of, Token) else None
-    user = token.user if token is not None else of
-    if not _is_user(user):
+    if isinstance(of, Token):
+        return page_url(request, Catalogue, "view-as", _subject(of))
+    asked = {"user": of.get_username()} if _is_user(of) else {}
+    return page_url(request, Catalogue, "view-as", asked) if asked else ""
+
+
+def explain_url(request: HttpRequest, of: Token, reach: Reach) -> str:
+    """Why a token does not open what is nearest to it; empty for who may not see it."""
+    if reach.nearest is None:
         return ""
-    asked = {"user": user.get_username()}
-    newest = None if token is None else newest_secret(token)
+    server, tool = reach.nearest
+    asked = {"of": reference(server, "tool", tool.key), **_subject(of)}
+    return page_url(request, Catalogue, "explain", asked)
+
+
+def _subject(of: Token) -> dict[str, str]:
+    """A token, by its newest secret, as pages about access ask for it."""
+    newest = newest_secret(of)
     lookup = {"token": newest.lookup} if newest else {}
-    return page_url(request, Catalogue, "view-as", asked | lookup)
+    return {"user": of.user.get_username(), **lookup}
 
 
 def address(held: admin.ModelAdmin, page: str, query: Mapping[str, str], *args: Any) -> str:  # type: ignore[type-arg]

@@ -9,18 +9,19 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.debug import sensitive_variables
 
-from mcp_app.admin.pages import PagesAdmin
+from mcp_app.admin.pages import Page, PagesAdmin
 from mcp_app.admin.subjects import SOURCE
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.snippets import endpoint_url, snippets
 from mcp_app.models import Token, TokenSecret
-from mcp_app.transports.reach import why_nothing
+from mcp_app.transports.reach import reach_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,33 @@ class Shown:
 class TokenPages(PagesAdmin):
     """A `ModelAdmin` of tokens with pages of its own."""
 
+    def pages(self) -> list[Page]:
+        """With what the form that issues a token asks for as it is filled in."""
+        page = Page(
+            slug="reach",
+            title=_("What it may call"),
+            about=_("Which tools a token would open."),
+            view=self.reach_view,
+            permission="add",
+            linked=False,
+        )
+        return [*super().pages(), page]
+
+    def reach_view(self, request: HttpRequest) -> HttpResponse:
+        """Which tools the token would open that the address describes; a piece of a page."""
+        form = self.get_form(request, None, change=False)(request.GET)
+        form.is_valid()  # it is not, as long as something is still to be filled in
+        said = form.cleaned_data
+        token = None
+        if said.get("user"):
+            named = {name: said[name] for name in ("scopes", "tools", "read_only") if name in said}
+            token = Token(user=said["user"], **named)
+        reach = reach_of(token, source=SOURCE) if token else None
+        context = {"reach": reach, "is_form": True}
+        answer = TemplateResponse(request, "admin/mcp_app/token/reach.html", context)
+        answer["Cache-Control"] = "no-store"
+        return answer
+
     @sensitive_variables("shown", "context")
     def shown_once(
         self,
@@ -57,7 +85,7 @@ class TokenPages(PagesAdmin):
         only = shown[0].token if len(shown) == 1 else None
         context: dict[str, Any] = {
             "shown": shown,
-            "nothing": why_nothing(only, source=SOURCE) if only else "",
+            "reach": reach_of(only, source=SOURCE) if only else None,
             "skipped": skipped,
             "snippets": snippets(url, shown[0].secret.reveal()) if url and len(shown) == 1 else (),
             "endpoint": url,

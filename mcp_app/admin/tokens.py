@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from mcp_app.admin.display import badge, codes, lines, moment, two_lines
 from mcp_app.admin.filters import OwnerFilter, StatusFilter
 from mcp_app.admin.histories import history
+from mcp_app.admin.subjects import SOURCE
 from mcp_app.admin.token_bulk import TokenBulk
 from mcp_app.admin.token_pages import Shown
 from mcp_app.audit.search import lookup_in
@@ -25,6 +26,7 @@ from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.forms.tokens import NewTokenForm, TokenForm
 from mcp_app.models import Token
 from mcp_app.models.limits import unknown
+from mcp_app.transports.reach import reach_of
 
 NARROWING = ("scopes", "tools", "read_only")
 NARROWED = ("scopes_shown", "tools_shown", "read_only")
@@ -92,6 +94,7 @@ class TokenAdmin(TokenBulk):
 
     class Media:
         css: ClassVar = {"all": ["mcp_app/tokens.css"]}
+        js: ClassVar = [forms.Script("mcp_app/reach.js", defer=True)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
         """With the last use of any secret, in the same query; and with the secrets."""
@@ -196,6 +199,8 @@ class TokenAdmin(TokenBulk):
             found = uses(token, timezone.now())
             none_works = all(use.ended_at for use in found)
             context |= {"uses": found, "none_works": none_works, "history": history(token)}
+            works = token.user.is_active and not none_works
+            context["reach"] = reach_of(token, source=SOURCE) if works else None
         return super().render_change_form(request, context, *args, **kwargs)
 
     @admin.display(description=_("name and user"), ordering="name")

@@ -27,6 +27,11 @@ class Caller:
     calls: int
     last_at: datetime
 
+    @property
+    def who(self) -> tuple[str, str]:
+        """What it is told apart by."""
+        return self.client, self.address
+
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
@@ -44,12 +49,16 @@ class SecretUse:
     Attributes:
         ended_at: since when it is refused; None while it is good.
         callers: who called with it lately, the latest first.
+        staying: those of them who have not called with a newer secret since: its end cuts them off.
+        moved: how many have.
         attempts: None while it is good, and where nobody has tried it since.
     """
 
     secret: TokenSecret
     ended_at: datetime | None
     callers: list[Caller]
+    staying: list[Caller]
+    moved: int
     attempts: Attempts | None
 
     @property
@@ -89,11 +98,14 @@ def _is_used(secret: TokenSecret, token: Token) -> bool:
 
 def uses(token: Token, now: datetime) -> list[SecretUse]:
     """The secrets of a token, the newest first."""
-    called = _callers(token)
-    return [
-        _use(token, secret, called.get(secret.lookup, []), now)
-        for secret in token.secrets.order_by("-id")[:MOST_SECRETS]
-    ]
+    called, newer = _callers(token), dict[tuple[str, str], datetime]()
+    found = []
+    for secret in token.secrets.order_by("-id")[:MOST_SECRETS]:
+        callers = called.get(secret.lookup, [])
+        staying = [one for one in callers if newer.get(one.who, one.last_at) <= one.last_at]
+        found.append(_use(token, secret, callers, staying, now))
+        newer |= {one.who: max(one.last_at, newer.get(one.who, one.last_at)) for one in callers}
+    return found
 
 
 def use_of(token: Token, lookup: str, now: datetime) -> SecretUse | None:
@@ -101,10 +113,18 @@ def use_of(token: Token, lookup: str, now: datetime) -> SecretUse | None:
     return next((use for use in uses(token, now) if use.secret.lookup == lookup), None)
 
 
-def _use(token: Token, secret: TokenSecret, callers: list[Caller], now: datetime) -> SecretUse:
+def _use(
+    token: Token, secret: TokenSecret, callers: list[Caller], staying: list[Caller], now: datetime
+) -> SecretUse:
     ended_at = ended(token, secret, now)
-    attempts = _attempts(token, secret, ended_at) if ended_at else None
-    return SecretUse(secret, ended_at, callers, attempts)
+    return SecretUse(
+        secret,
+        ended_at,
+        callers=callers[:MOST_CALLERS],
+        staying=staying[:MOST_CALLERS],
+        moved=len(callers) - len(staying),
+        attempts=_attempts(token, secret, ended_at) if ended_at else None,
+    )
 
 
 def ended(token: Token, secret: TokenSecret, now: datetime) -> datetime | None:
@@ -133,8 +153,7 @@ def _grouped(calls: Iterable[tuple[Any, ...]]) -> list[Caller]:
     moments: dict[tuple[str, str], list[datetime]] = defaultdict(list)
     for name, version, address, at in calls:
         moments[f"{name} {version}".strip(), address or ""].append(at)
-    found = [Caller(*who, calls=len(at), last_at=at[0]) for who, at in moments.items()]
-    return found[:MOST_CALLERS]
+    return [Caller(*who, calls=len(at), last_at=at[0]) for who, at in moments.items()]
 
 
 def _attempts(token: Token, secret: TokenSecret, since: datetime) -> Attempts | None:

@@ -38,6 +38,7 @@ class Problem(StrEnum):
     CONFIRM = "E078"
     INPUT = "E079"
     VIEWSET = "E080"
+    MODEL = "E081"
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,13 @@ class ToolsWidget(forms.MultiWidget):
         return Sent(super().value_from_datadict(data, files, name))
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
-        """For either: Django takes any list for what was sent, and a token's tools are one."""
+        """For either: Django takes any list for what was sent, and a token's tools are one.
+
+        Those that are ticked come first, so that none is out of sight.
+        """
         sent = value if isinstance(value, Sent) else self.decompress(value)
+        ticked, boxes = sent[1] or [], list[Any](self.widgets)[1]
+        boxes.choices = sorted(boxes.choices, key=lambda choice: choice[0] not in ticked)
         return super().get_context(name, sent, attrs)
 
 

@@ -1,8 +1,9 @@
 """What a Django product already has, made known to the catalogue.
 
-For products: `from mcp_app.integrations import expose_viewset`, in a module `mcp.py`.
+For products: `from mcp_app.integrations import ModelTools, expose_viewset`, in a module `mcp.py`.
 """
 
+from mcp_app.integrations.models import ModelTools
 from mcp_app.integrations.viewsets import expose_viewset
 
-__all__ = ["expose_viewset"]
+__all__ = ["ModelTools", "expose_viewset"]

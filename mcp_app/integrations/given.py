@@ -30,6 +30,12 @@ def annotation(field: Any) -> Any:
     return Any if known is None else _GIVEN[known](field)
 
 
+def row(serializer: Any) -> Any:
+    """What a serializer shows of a row that has all its fields, null where they may be that."""
+    shown = {name: _shown(field, field.allow_null) for name, field in serializer.fields.items()}
+    return TYPED_DICT(type(serializer).__name__, shown)
+
+
 def _is_drfs(cls: type) -> bool:
     """Whether DRF's own code represents values."""
     author = next(each for each in cls.__mro__ if "to_representation" in vars(each))
@@ -42,14 +48,18 @@ def _object(serializer: Any) -> Any:
 
 
 def _property(field: Any) -> Any:
-    found = annotation(field)
-    if found is not Any and _may_be_null(field):
-        found = found | None
-    told = str(field.help_text or "").strip()
-    found = Annotated[found, Field(description=told)] if told else found
+    found = _shown(field, _may_be_null(field))
     # A field that cannot be read from what is shown is left out, unless it has something instead.
     kept = field.required or field.allow_null or field.default is not empty
     return found if kept else NotRequired[found]
+
+
+def _shown(field: Any, is_null: bool) -> Any:
+    found = annotation(field)
+    if found is not Any and is_null:
+        found = found | None
+    told = str(field.help_text or "").strip()
+    return Annotated[found, Field(description=told)] if told else found
 
 
 def _may_be_null(field: Any) -> bool:

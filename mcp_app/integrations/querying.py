@@ -109,11 +109,15 @@ def page_of(view: Any, item: Any) -> Any:
         return _LIST[item]
     if not type(paginator).get_paginated_response.__module__.startswith("rest_framework."):
         return None
-    page = {"next": _STEP, "previous": _STEP, "results": _LIST[item]}
     if isinstance(paginator, pagination.CursorPagination):
-        return TYPED_DICT("Page", page) if paginator.page_size else None
+        return page(item) if paginator.page_size else None
     size = getattr(paginator, "page_size", None) or getattr(paginator, "default_limit", None)
-    return TYPED_DICT("Page", {"count": int, **page}) if size else None
+    return page(item, count=int) if size else None
+
+
+def page(item: Any, **more: Any) -> Any:
+    """What a page of rows is: steps to the pages beside it, and the rows."""
+    return TYPED_DICT("Page", {**more, "next": _STEP, "previous": _STEP, "results": _LIST[item]})
 
 
 def sent(value: Any) -> Any:

@@ -57,11 +57,7 @@ class SerializerInput:
         """
         sent = arguments[DATA] if self._many else dict(arguments)
         serializer = made(self._declared, data=sent, context=context_of(context))
-        try:
-            serializer.is_valid(raise_exception=True)
-        except ValidationError as error:
-            raise refusal({DATA: error.detail} if self._many else error.detail) from None
-        return serializer.validated_data
+        return validated(serializer, lambda detail: {DATA: detail} if self._many else detail)
 
 
 class SerializerOutput:
@@ -92,6 +88,19 @@ def parameters_of(serializer: Any) -> tuple[Parameter, ...]:
         )
     found = taken.properties(serializer, partial=serializer.partial)
     return tuple(Parameter(name, annotation) for name, annotation in found.items())
+
+
+def validated(serializer: Any, place: Callable[[Any], Any] = lambda detail: detail) -> Any:
+    """What a serializer makes of its data; `place` says where they stand among the arguments.
+
+    Raises:
+        ArgumentsInvalid: naming each field that it does not take.
+    """
+    try:
+        serializer.is_valid(raise_exception=True)
+    except ValidationError as error:
+        raise refusal(place(error.detail)) from None
+    return serializer.validated_data
 
 
 def context_of(context: Any) -> dict[str, Any]:

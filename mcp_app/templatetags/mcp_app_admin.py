@@ -66,6 +66,14 @@ def mcp_app_view_as(context: Mapping[str, Any], of: Any) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def mcp_app_explain(context: Mapping[str, Any], token: Any, reach: Any) -> str:
+    """The address that says why a token does not open what is nearest to it, for who may see it."""
+    from mcp_app.admin.links import explain_url
+
+    return explain_url(context["request"], token, reach)
+
+
+@register.simple_tag(takes_context=True)
 def mcp_app_page(context: Mapping[str, Any], slug: str, **query: str) -> str:
     """The address of a page of the catalogue's, for those who may open it."""
     from mcp_app.admin.links import page_url

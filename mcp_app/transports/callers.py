@@ -4,6 +4,7 @@ import math
 from typing import Any, Final
 
 from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import (
     APIException,
@@ -44,7 +45,7 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
     Raises:
         Unauthenticated: a bad credential, or none where anonymous callers are not served.
         Throttled: the credential is bad, and its address has sent too many of those.
-        InvalidRequest: more than one credential was sent.
+        InvalidRequest: more than one credential was sent, or a class finds the request bad.
         Forbidden: an authentication class refused for another reason, such as a CSRF check.
     """
     address = incoming.address or ""
@@ -118,6 +119,8 @@ def _ask(
         raise _bad(str(error.detail), reason, challenge, record) from error
     except ParseError as error:
         raise InvalidRequest(str(error.detail)) from error
+    except (SuspiciousOperation, BadRequest) as error:
+        raise InvalidRequest("The request could not be read.") from error
     except APIException as error:
         raise Forbidden(str(error.detail)) from error
 

@@ -9,15 +9,13 @@ from functools import lru_cache, partial
 from io import BytesIO
 from typing import Any, Final
 
-from django.core.exceptions import BadRequest
 from django.core.handlers.asgi import ASGIRequest
 
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
-from mcp_app.protocol.errors import InvalidRequest
-from mcp_app.transports import cors, gates, refusals
+from mcp_app.transports import cors, gates
 from mcp_app.transports.conversation import Conversation
-from mcp_app.transports.endpoint import endpoint_for, refused, turn_away
+from mcp_app.transports.endpoint import endpoint_for, turn_away, unreadable
 from mcp_app.transports.feeding import feed
 from mcp_app.transports.incoming import JSON, HttpReply, HttpStream, Incoming
 from mcp_app.transports.live import LiveStream
@@ -61,11 +59,10 @@ class EndpointApplication:
             transport="asgi",
             streams=True,
             again=partial(_request, scope, body_file),
+            has_query=bool(scope.get("query_string")),
         )
-        if not _is_readable(scope, incoming):
-            error = InvalidRequest("The query string or the Content-Type cannot be read.")
-            refusals.note_unreadable(error, headers)
-            await _send_reply(send, refused(headers, error))
+        if not _is_readable(incoming):
+            await _send_reply(send, unreadable(headers))
             return None
         reply = endpoint.gate(incoming)
         if reply is None:
@@ -85,13 +82,13 @@ def _request(scope: Scope, body_file: BytesIO) -> ASGIRequest:
     return ASGIRequest(scope, body_file)
 
 
-def _is_readable(scope: Scope, incoming: Incoming) -> bool:
+def _is_readable(incoming: Incoming) -> bool:
     """Whether Django can make a request of it: what is plain it can, else it has to try."""
-    plain = not scope.get("query_string") and incoming.headers.get("content-type") == JSON
+    plain = not incoming.has_query and incoming.headers.get("content-type") == JSON
     try:
         return plain or incoming.request is not None
-    except (ValueError, BadRequest):
-        # Before Django 6.1 it is whatever the header's own codec raises.
+    except Exception:
+        # Whatever the header's own codec raises, and with a charset what the address does, too.
         return False
 
 

@@ -21,7 +21,7 @@ from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.integrations.values import explain
 from mcp_app.protocol import envelope, handshake
 from mcp_app.protocol.door import era_of_header
-from mcp_app.protocol.errors import ProtocolError
+from mcp_app.protocol.errors import InvalidRequest, ProtocolError
 from mcp_app.protocol.messages import dumps
 from mcp_app.protocol.versions import Era, of_era
 from mcp_app.transports import cors, gates, refusals
@@ -77,6 +77,7 @@ class Endpoint:
         gates.check_origin(incoming)
         if is_preflight:
             return cors.preflight(self.server, incoming)
+        gates.check_query(incoming)
         if incoming.method == "POST":
             gates.check_declared_size(incoming)
             gates.check_media_type(incoming)
@@ -129,6 +130,15 @@ def turn_away(incoming: Incoming, error: ProtocolError) -> HttpReply:
     """A gate's refusal, of which the log hears once a kind."""
     refusals.note(error, incoming)
     return refused(incoming.headers, error)
+
+
+def unreadable(headers: Mapping[str, str]) -> HttpReply:
+    """The answer to what Django cannot make a request of, which no gate can look at."""
+    if not settings.enabled:
+        return NOT_FOUND
+    error = InvalidRequest("The query string or the Content-Type cannot be read.")
+    refusals.note_unreadable(error, headers)
+    return refused(headers, error)
 
 
 def refused(headers: Mapping[str, str], error: ProtocolError) -> HttpReply:

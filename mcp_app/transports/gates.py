@@ -15,6 +15,7 @@ from mcp_app.conf import settings
 from mcp_app.protocol.errors import (
     BadHost,
     Forbidden,
+    InvalidRequest,
     MethodNotAllowed,
     NotAcceptable,
     PayloadTooLarge,
@@ -147,6 +148,16 @@ def _is_same_origin(host: str, port: int | None, incoming: Incoming) -> bool:
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
+
+
+def check_query(incoming: Incoming) -> None:
+    """What Django will not read, such as too many parameters, is refused whoever would look."""
+    if not incoming.has_query:
+        return
+    try:
+        incoming.request.GET  # noqa: B018 - it is read by that, and remembered
+    except Exception as error:
+        raise InvalidRequest("The query string cannot be read.") from error
 
 
 def check_declared_size(incoming: Incoming) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from django.http import HttpRequest
@@ -23,13 +24,13 @@ class Incoming:
         remote: the address of the server's peer, which may be a proxy; None where it has none.
         transport: which door it came through, for the audit.
         streams: whether the door can send an answer piece by piece.
-        again: makes Django's request, or makes it once more for another look at what its caller
-            may do.
+        again: makes Django's request, or makes it once more.
+        has_query: whether its address has a query string.
         request: Django's, where there is one already.
     """
 
     __slots__ = (
-        *("_body", "_request", "again", "headers", "method", "presented"),
+        *("_again", "_body", "_request", "has_query", "headers", "method", "presented"),
         *("remote", "streams", "transport"),
     )
 
@@ -42,12 +43,14 @@ class Incoming:
         transport: str,
         streams: bool,
         again: Callable[[], HttpRequest],
+        has_query: bool = False,
         request: HttpRequest | None = None,
     ) -> None:
         self.method, self.headers, self.remote = method, headers, remote
-        self.transport, self.streams, self.again = transport, streams, again
+        self.transport, self.streams, self.has_query = transport, streams, has_query
         self.presented: Presented | None = presented_by(headers.get("authorization", ""))
         """What is looked up of its token."""
+        self._again = again
         self._request = request
         self._body: bytes | None = None
 
@@ -56,16 +59,20 @@ class Incoming:
         """Django's request, the same one for all who ask; few calls need any."""
         if self._request is None:
             self._request = self.again()
-            self._give_body(self._request)
         return self._request
+
+    @property
+    def again(self) -> Callable[[], HttpRequest]:
+        """Makes the request once more, for another look at what its caller may do."""
+        return partial(_made, self._again, self._body)
 
     def leave_session(self) -> None:
         """From here on, let nobody who looks at the request find whose session it has."""
         if self._request is not None:
             self._request = sessionless(self._request)
         if self._request is not None or "cookie" in self.headers:
-            again = self.again
-            self.again = lambda: sessionless(again())
+            again = self._again
+            self._again = lambda: sessionless(again())
 
     @property
     def address(self) -> str | None:
@@ -76,13 +83,20 @@ class Incoming:
         """Keep the body that was read, for the host's classes may ask the request for it."""
         self._body = body
         if self._request is not None:
-            self._give_body(self._request)
+            _give(self._request, body)
 
-    def _give_body(self, request: Any) -> None:
-        """Put it where Django and DRF look for a body that was read."""
-        if self._body is not None:
-            request._body = self._body
-            request.META["CONTENT_LENGTH"] = str(len(self._body))
+
+def _made(again: Callable[[], HttpRequest], body: bytes | None) -> HttpRequest:
+    request = again()
+    if body is not None:
+        _give(request, body)
+    return request
+
+
+def _give(request: Any, body: bytes) -> None:
+    """Put a body that was read where Django and DRF look for one."""
+    request._body = body
+    request.META["CONTENT_LENGTH"] = str(len(body))
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ class EndpointView:
             transport="http",
             streams=streams,
             again=lambda: request,
+            has_query=bool(request.META.get("QUERY_STRING")),
             request=request,
         )
         return endpoint_for(self._server), incoming

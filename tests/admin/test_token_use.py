@@ -70,6 +70,32 @@ def test_rotating_says_who_is_cut_off_at_once_and_who_at_the_end(
     assert f"After 1 hour, on {ends:%Y-%m-%d %H}:" in text_of(page)
 
 
+@pytest.mark.parametrize("page", ["rotate", "revoke", "end_secret"])
+def test_who_has_changed_over_is_not_among_those_who_are_cut_off(
+    page: str, boss_client: Client, issued: Issued, in_turn: None
+) -> None:
+    token, first = issued
+    use(first, "agent")
+    second = rotate(token, grace=timedelta(hours=5))
+    use(second, "agent")
+    old = [first.reveal()[4:16]] if page == "end_secret" else []
+    text = text_of(boss_client.get(url(page, token.pk, *old))).rpartition("cut off")[2]
+    assert "agent 1 from" not in text
+    assert "Nobody who is known of still uses it." in text
+    assert "1 client that used it has called with a newer secret since" in text
+
+
+def test_rotating_says_which_limits_stay(boss_client: Client, ana: Any) -> None:
+    ends = timezone.now() + timedelta(days=9)
+    scopes = {"scopes": ["rooms:write"], "read_only": True, "expires_at": ends}
+    token, _ = issue(user=ana, name="laptop", tools=["list_rooms", "get_room"], **scopes)
+    text = text_of(boss_client.get(url("rotate", token.pk)))
+    assert "Scopes: rooms:write Tools: get_room list_rooms (only those that read) Ends: 20" in text
+    free, _ = issue(user=ana, name="desk")
+    text = text_of(boss_client.get(url("rotate", free.pk)))
+    assert "Scopes: none Tools: any that its user may call Ends: never by itself" in text
+
+
 def test_where_calls_are_not_kept_the_secret_itself_says_when_it_was_used(
     boss_client: Client, issued: Issued
 ) -> None:

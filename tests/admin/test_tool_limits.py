@@ -180,3 +180,15 @@ def test_a_tool_that_there_is_no_more_is_shown_and_taken_away(
     assert boss_client.post(url("change", token.pk), changed(token, **kept)).status_code == 302
     token.refresh_from_db()
     assert token.tools == ["list_rooms"]
+
+
+def test_the_ticked_tools_come_first(boss_client: Client, ana: Any) -> None:
+    ticked = sorted(default_server.tools)[-2:]
+    token, _ = issue(user=ana, name="laptop", tools=ticked)
+    page = boss_client.get(url("change", token.pk)).content.decode()
+    offered = re.findall(r'name="tools_names" value="([^"]*)"', page)
+    assert offered[:2] == ticked
+    assert offered[2:] == sorted(set(default_server.tools) - set(ticked))
+    sent = {"tools_limit": "only", "tools_names": ticked[1:]}
+    page = boss_client.post(url("change", token.pk), sent).content.decode()
+    assert re.findall(r'name="tools_names" value="([^"]*)"', page)[0] == ticked[1]

@@ -51,6 +51,46 @@ def test_callers_are_told_by_secret_the_latest_first(rotated: Token, now: dateti
     assert (new.ended_at, old.ended_at) == (None, now - HOUR)
 
 
+def test_an_end_cuts_off_those_alone_who_have_not_changed_over(
+    rotated: Token, now: datetime
+) -> None:
+    called(rotated, now - 30 * HOUR, secret=1, client_name="moved")
+    called(rotated, now - 2 * HOUR, secret=0, client_name="moved")
+    called(rotated, now - 30 * HOUR, secret=1, client_name="moved", address="192.0.2.2")
+    called(rotated, now - 5 * HOUR, secret=0, client_name="back")
+    called(rotated, now - 4 * HOUR, secret=1, client_name="back")
+    new, old = uses(rotated, now)
+    assert [(one.client, one.address) for one in old.staying] == [
+        ("back", "192.0.2.1"),
+        ("moved", "192.0.2.2"),
+    ]
+    assert (old.moved, len(old.callers)) == (1, 3)
+    assert (new.staying, new.moved) == (new.callers, 0)
+
+
+def test_who_went_back_to_a_middle_secret_is_gone_from_the_oldest(
+    rotated: Token, now: datetime
+) -> None:
+    rotate(rotated, grace=HOUR, now=now - HOUR / 2)
+    for hours, secret in ((9, 0), (3, 1), (6, 2)):
+        called(rotated, now - hours * HOUR, secret=secret)
+    assert [use.moved for use in uses(rotated, now)] == [0, 0, 1]
+
+
+def test_of_many_clients_the_moved_are_not_taken_from_those_that_are_shown(
+    rotated: Token, now: datetime
+) -> None:
+    shown = token_uses.MOST_CALLERS
+    for number in range(2 * shown):
+        name = {"client_name": f"cli {number}"}
+        called(rotated, now - (40 - number) * HOUR, secret=1, **name)
+        if number >= shown:
+            called(rotated, now - HOUR, secret=0, **name)
+    old = uses(rotated, now)[1]
+    assert old.moved == shown
+    assert len(old.staying) == shown
+
+
 def test_refused_calls_since_it_ended_are_attempts_and_no_use(
     rotated: Token, now: datetime
 ) -> None:

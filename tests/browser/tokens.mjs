@@ -44,7 +44,9 @@ async function issue(page) {
   await folded(page);
   await page.keyboard.press("ArrowDown");
   await reach(page, "[name=tools_names][value=list_rooms]");
+  await page.waitForSelector("#mcp-reach:has-text('It is limited to no tool at all.')");
   await page.keyboard.press("Space");
+  await page.waitForSelector("#mcp-reach:has-text('It can call 1 of') code:text-is('list_rooms')");
   const wrong = await look(page, "token-issue-tools");
   await page.focus("[name=tools_names][value=list_rooms]");
   await reach(page, "#id_expiry");

@@ -1,5 +1,6 @@
 """What is listed is what may be called, by user and by token (D-064, 065, 068, 078, 097, 102)."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -189,6 +190,32 @@ def test_permission_classes_may_look_into_the_body(
     assert make_client(version).call("guarded").text == "in"
     ((name, form, has_body),) = seen
     assert (name, dict(form), has_body) == ("guarded", {}, True)
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "utf-16", "rot13", "latin-1", "none", None])
+@pytest.mark.parametrize("first", [b"", b"\xef\xbb\xbf"], ids=["", "byte order mark"])
+def test_they_see_the_message_that_runs_however_it_is_sent(
+    make_client: MakeClient, serve: Serve, charset: str | None, first: bytes
+) -> None:
+    seen: list[Any] = []
+
+    class Looks(BasePermission):
+        def has_permission(self, request: Any, view: Any) -> bool:
+            seen.append(request.data["params"]["arguments"])
+            return True
+
+    def guarded(who: str, number: int) -> str:
+        return f"{who} {number}"
+
+    client = make_client()
+    params = client.params({"name": serve(guarded, permission_classes=[Looks])})
+    arguments = {"who": "+AMQ-da", "number": 2**70}
+    params["arguments"] = arguments
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    kind = "application/json" + (f"; charset={charset}" if charset else "")
+    headers = {**client.headers_for("tools/call", params), "content-type": kind}
+    assert client.post(first + body.encode(), headers=headers).text == f"+AMQ-da {2**70}"
+    assert seen == [arguments]
 
 
 # --- what a token adds, which is nothing ---------------------------------------------------------

@@ -5,7 +5,15 @@ import time
 from typing import Any
 
 import pytest
+from django.core.exceptions import (
+    BadRequest,
+    DisallowedHost,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    TooManyFieldsSent,
+)
 from django.test import override_settings
+from rest_framework.authentication import BaseAuthentication
 
 from mcp_app.models import CallEvent
 from mcp_app.testing import Answer, MCPClient
@@ -298,15 +306,76 @@ def test_a_body_is_refused_by_the_length_it_declares(settings: Any, declared: st
 
 
 @pytest.mark.parametrize(
-    "kind", ["application/json; charset*=nope''x", "application/json; charset*=\x00''x"]
+    ("parameters", "query"),
+    [
+        ("charset*=nope''x", ""),
+        ("charset*=\x00''x", ""),
+        # With a charset Django reads the address as soon as it makes a request.
+        ("charset=utf-8", "&".join(f"a{n}" for n in range(1001))),
+        ("charset=latin-1", "&" * 1001),
+    ],
 )
 def test_a_header_that_django_cannot_read_is_answered_at_our_own_door(
-    make_token: MakeToken, kind: str
+    make_token: MakeToken, settings: Any, parameters: str, query: str
 ) -> None:
     # At the other doors Django itself fails, before anything of ours is asked.
-    client = MCPClient(make_token(), door="asgi", server=server)
+    kind = f"application/json; {parameters}"
+    client = MCPClient(make_token(), door="asgi", path=f"/mcp?{query}", server=server)
     answer = client.call("echo", {"text": "hi"}, headers={"content-type": kind})
     assert refused_as_json(answer, 400)["code"] == -32600
+
+    settings.MCP_APP = {**settings.MCP_APP, "ENABLED": False}
+    gone = client.call("echo", {"text": "hi"}, headers={"content-type": kind})
+    assert (gone.status, gone.body) == (404, b"")
+
+
+@each_era
+@pytest.mark.parametrize("allowed", [True, False], ids=["query tokens", "none"])
+@pytest.mark.parametrize("parameters", [[f"a{n}" for n in range(1001)], ["token=x"] * 1001])
+def test_an_address_that_django_does_not_read_is_refused_at_every_door(
+    make_client: MakeClient,
+    settings: Any,
+    counted: Counted,
+    version: str,
+    allowed: bool,
+    parameters: list[str],
+) -> None:
+    client = ready(make_client(version))
+    settings.MCP_APP = {**settings.MCP_APP, "ALLOW_QUERY_TOKEN": allowed}
+    client.path += f"?{'&'.join(parameters)}"
+    assert refused_as_json(client.call(counted.name), 400)["code"] == -32600
+    assert counted.runs == 0
+    settings.MCP_APP = {**settings.MCP_APP, "ENABLED": False}
+    gone = client.call(counted.name)
+    assert (gone.status, gone.body) == (404, b"")
+
+
+class FindsItBad(BaseAuthentication):
+    """A product's own class that says as Django does that a request is no good."""
+
+    error: Any = SuspiciousOperation
+
+    def authenticate(self, request: Any) -> None:
+        raise self.error("the reason")
+
+
+@pytest.mark.parametrize(
+    "error", [SuspiciousOperation, TooManyFieldsSent, RequestDataTooBig, DisallowedHost, BadRequest]
+)
+def test_what_an_authentication_class_finds_bad_is_a_refusal(
+    make_client: MakeClient,
+    settings: Any,
+    counted: Counted,
+    error: type[Exception],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(FindsItBad, "error", error)
+    classes = [f"{__name__}.FindsItBad"]
+    settings.MCP_APP = {**settings.MCP_APP, "AUTHENTICATION_CLASSES": classes}
+    answer = make_client().call(counted.name)
+    assert refused_as_json(answer, 400)["code"] == -32600
+    assert "the reason" not in answer.body.decode()
+    assert (counted.runs, CallEvent.objects.get().outcome) == (0, "refused")
 
 
 # --- Origin and Host -----------------------------------------------------------------------------

@@ -55,3 +55,28 @@ def test_the_address_counts_proxies_without_a_request(settings: Any) -> None:
     assert incoming.address == "203.0.113.9"
     assert _incoming(maker, remote=None).address is None
     assert maker.made == 0
+
+
+def test_a_request_made_once_more_has_the_body_too() -> None:
+    maker = Maker()
+    incoming = _incoming(maker)
+    incoming.hold(b"{}")
+    again = incoming.again()
+    assert again is not incoming.request
+    assert (again.body, again.META["CONTENT_LENGTH"]) == (b"{}", "2")
+
+
+def test_a_request_that_left_its_session_has_none_when_it_is_made_once_more() -> None:
+    def made() -> HttpRequest:
+        request = HttpRequest()
+        request.META["HTTP_COOKIE"] = "a=b"
+        request.COOKIES["a"] = "b"
+        return request
+
+    incoming = Incoming(
+        "POST", {"cookie": "a=b"}, remote=None, transport="asgi", streams=True, again=made
+    )
+    assert incoming.request.COOKIES == {"a": "b"}
+    incoming.leave_session()
+    for request in (incoming.request, incoming.again()):
+        assert (request.COOKIES, request.headers) == ({}, {})
