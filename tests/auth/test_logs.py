@@ -121,7 +121,7 @@ class Quiet:
         ("%(a)s_%(b)s", ({"a": PREFIX, "b": HIDDEN_PART},)),
         (ValueError(SECRET), ()),
     ],
-    ids=lambda value: str(value)[:12],
+    ids=["error", "its repr", "object", "repr alone", "list", "in parts", "named parts", "message"],
 )
 def test_no_value_tells_it(log: Log, message: Any, args: Any) -> None:
     log.logger.info(message, *args)
