@@ -45,7 +45,10 @@ NOT_ALLOWED: Final = 4403
 """Closed, since the person may not watch, or not any more."""
 TOO_MANY: Final = 4429
 """Closed, since they watch on as many pages as one may."""
-TOO_LONG: Final = 1009
+TOO_LONG: Final = 4413
+"""Closed, since a question was longer than any of the page's. (Not 1009: daphne lets no application
+close with a code below 3000.)
+"""
 
 _LONGEST_QUESTION: Final = 8192
 _SWEEP: Final = 3.0

@@ -286,6 +286,11 @@ def test_a_question_that_is_too_long_ends_it(boss_client: Client) -> None:
     assert run(scenario) == TOO_LONG
 
 
+@pytest.mark.parametrize("code", [NOT_ALLOWED, TOO_MANY, TOO_LONG])
+def test_a_close_code_is_one_that_every_server_lets_an_application_use(code: int) -> None:
+    assert 4000 <= code < 5000  # RFC 6455 section 7.4.2
+
+
 def test_a_person_watches_on_a_few_pages_at_most(boss_client: Client, settings: Any) -> None:
     settings.MCP_APP = {**settings.MCP_APP, "STREAM_LIMIT": 1}
 

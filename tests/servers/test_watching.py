@@ -169,6 +169,12 @@ def test_a_demoted_persons_socket_ends(product: Product) -> None:
         assert socket.status == 403
 
 
+def test_a_question_that_is_too_long_closes_the_socket_in_words(browser: Browser) -> None:
+    with browser.socket(TAIL) as socket:
+        socket.send("have=" + "1," * 5000)
+        assert socket.receive() == (8, 4413)
+
+
 def test_streams_of_one_process_are_seen_and_closed_at_another(
     product: Product, browser: Browser
 ) -> None:
