@@ -153,7 +153,7 @@ class CatalogueAdmin(TryPage):
             return "", ""
         if off is None:
             url = address(held, "add", {"kind": "off", "of": entry.reference})
-            return _("Switch it off"), url if held.has_add_permission(request) else ""
+            return _("Switch off"), url if held.has_add_permission(request) else ""
         if url := held.lift_url(request, off):
             return _("Lift the switch"), url
         seen = held.has_view_permission(request, off)
