@@ -18,6 +18,7 @@ from rest_framework.permissions import (
     IsAuthenticatedOrReadOnly,
 )
 
+from mcp_app.access.model_permissions import ModelPermissions
 from mcp_app.access.view import DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration
 from mcp_app.conf import settings
@@ -29,8 +30,10 @@ Classes = tuple[Any, ...]
 OPEN: Final = (AllowAny,)
 OF_CALLERS: Final = frozenset({AllowAny, IsAdminUser, IsAuthenticated, IsAuthenticatedOrReadOnly})
 """DRF's own that look at the user and the method alone."""
-OF_VIEWS: Final = frozenset({DjangoModelPermissions, DjangoModelPermissionsOrAnonReadOnly})
-"""Those that look at the view besides, and at nothing else of the request."""
+OF_VIEWS: Final = frozenset(
+    {DjangoModelPermissions, DjangoModelPermissionsOrAnonReadOnly, ModelPermissions}
+)
+"""Those, and ours, that look at the view besides, and at nothing else of the request."""
 
 
 class _Looks(Enum):
