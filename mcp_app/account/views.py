@@ -44,6 +44,7 @@ from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 from mcp_app.forms.tokens import RotateForm
 from mcp_app.models import Token
+from mcp_app.transports.first_call import first_call
 from mcp_app.transports.reach import reach_of
 from mcp_app.transports.subjects import access_of, caller_of
 
@@ -173,13 +174,14 @@ def _tools(request: HttpRequest) -> list[Tool]:
 def _shown(request: HttpRequest, token: Token, secret: Secret) -> HttpResponse:
     """The answer that carries a new secret. Nothing else ever does."""
     url = endpoint_url(request)
+    tool = first_call(token, source=SOURCE)
     context: dict[str, Any] = {
         "token": token,
         "shown": [token],
         "text": secret.reveal(),
         "reach": reach_of(token, source=SOURCE),
         "endpoint": url,
-        "snippets": snippets(url, secret.reveal()) if url else (),
+        "snippets": snippets(url, secret.reveal(), tool) if url else (),
     }
     return _page(request, "shown", **context)
 

@@ -8,7 +8,8 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.access.explanation import class_text, permission_classes
+from mcp_app.access.explanation import permission_classes
+from mcp_app.access.permissions import class_text
 from mcp_app.access.switches import Switches
 from mcp_app.admin.details import details
 from mcp_app.admin.entries import LABELS, Entry, entries, find
@@ -153,7 +154,7 @@ class CatalogueAdmin(TryPage):
             return "", ""
         if off is None:
             url = address(held, "add", {"kind": "off", "of": entry.reference})
-            return _("Switch it off"), url if held.has_add_permission(request) else ""
+            return _("Switch off"), url if held.has_add_permission(request) else ""
         if url := held.lift_url(request, off):
             return _("Lift the switch"), url
         seen = held.has_view_permission(request, off)

@@ -39,7 +39,12 @@ _TONES: Final[Mapping[str, str]] = {
 
 def badge(value: str, label: Any) -> SafeString:
     """A label with a coloured mark; the text keeps the page's own colour in light and dark."""
-    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone(value), label)
+    return mark(tone(value), label)
+
+
+def mark(tone: str, label: Any) -> SafeString:
+    """The same in a colour by its name: good, warn, bad or dull."""
+    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, label)
 
 
 def tone(value: str) -> str:
@@ -55,7 +60,7 @@ def passed(gate: bool | None, by_token: bool = False) -> SafeString:
         False: ("bad", _("fail")),
         None: ("dull", open_to),
     }[gate]
-    return format_html('<span class="mcp-badge mcp-badge-{}">{}</span>', tone, word)
+    return mark(tone, word)
 
 
 def outcome_badge(event: CallEvent) -> SafeString:

@@ -3,7 +3,6 @@
 import json
 from typing import Any, Final
 
-from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -13,76 +12,34 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.access.switches import same, turn
 from mcp_app.admin.affected import affected
-from mcp_app.admin.display import moment, two_lines
-from mcp_app.admin.entries import Entry, find, find_switched
+from mcp_app.admin.display import mark, moment, two_lines
+from mcp_app.admin.entries import find, find_switched
 from mcp_app.admin.lifting import LiftPage
 from mcp_app.admin.links import page_url
-from mcp_app.catalog.registry import servers
+from mcp_app.admin.switch_form import SwitchForm, shown_end
 from mcp_app.models import Catalogue, Switch, SwitchKind
-from mcp_app.models.switches import declared, noun_of
 
-
-class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
-    """A server, or one thing of what the servers declare."""
-
-    target = forms.ChoiceField(
-        label=_("What"), help_text=_("A whole server for read-only and maintenance.")
-    )
-    until = forms.DateTimeField(
-        label=_("Until"),
-        required=False,
-        help_text=_("It ends then by itself; empty for never."),
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-    )
-
-    class Meta:
-        model = Switch
-        fields = ("kind", "reason", "until")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._targets = _targets()
-        self.fields["target"].choices = [  # type: ignore[attr-defined]
-            ("", "---------"),
-            *((str(number), label) for number, (_, label) in enumerate(self._targets)),
-        ]
-        entry = find(str(self.initial.get("of", "")))
-        if entry is not None:
-            self.initial["target"] = self._number_of(entry)
-
-    def _number_of(self, entry: Entry) -> str:
-        """How the choice says what another page names."""
-        wanted = (entry.server.name, noun_of(entry.declared), entry.declared.key)
-        named = (str(n) for n, (target, _) in enumerate(self._targets) if target == wanted)
-        return next(named, "")
-
-    def clean(self) -> dict[str, Any]:
-        """A whole server where the switch is for one, and one thing of it otherwise."""
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        number, kind = cleaned.get("target"), cleaned.get("kind")
-        if number and kind:
-            (server, noun, name), _label = self._targets[int(number)]
-            if bool(name) != (kind == SwitchKind.OFF):
-                self.add_error("target", gettext("That does not go with this switch."))
-            self.instance.server, self.instance.noun, self.instance.name = server, noun, name
-        return cleaned
-
-
-def _targets() -> list[tuple[tuple[str, str, str], str]]:
-    """What can be switched, with the words for it."""
-    found: list[tuple[tuple[str, str, str], str]] = []
-    for server in servers():
-        found.append(((server.name, "", ""), gettext("the server %s") % server.name))
-        for noun, names in declared(server).items():
-            found.extend(
-                ((server.name, noun, name), f"{server.name}: {noun} {name}")
-                for name in sorted(names)
-            )
-    return found
-
-
+ASKED: Final = {
+    SwitchKind.OFF: _("Switch off %(name)s?"),
+    SwitchKind.READ_ONLY: _("Make the server %(server)s read-only?"),
+    SwitchKind.MAINTENANCE: _("Close the server %(server)s for maintenance?"),
+}
+DONE_BY: Final = {
+    SwitchKind.OFF: _("Switch off"),
+    SwitchKind.READ_ONLY: _("Make it read-only"),
+    SwitchKind.MAINTENANCE: _("Close it"),
+}
+"""What the buttons say that do it."""
 SURE: Final = "_sure"
 """The field by which a person confirms, with what they were shown."""
+
+
+def _purpose(request: HttpRequest) -> str:
+    """What the form is for, where the page before it said so."""
+    entry = find(request.GET.get("of", ""))
+    if entry is None or request.GET.get("kind") != SwitchKind.OFF:
+        return gettext("Set a switch")
+    return gettext("Switch off %(name)s") % {"name": entry.declared.key}
 
 
 def _meant(switch: Switch) -> str:
@@ -111,20 +68,23 @@ class SwitchAdmin(LiftPage):
             form = self.get_form(request, None, change=False)(request.POST)
             if form.is_valid() and request.POST.get(SURE) != _meant(form.instance):
                 return self._confirm(request, form.instance)
-        answer: HttpResponse = super().add_view(request, form_url, extra_context)
+        context = {"title": _purpose(request), **(extra_context or {})}
+        answer: HttpResponse = super().add_view(request, form_url, context)
         return answer
 
     def _confirm(self, request: HttpRequest, switch: Switch) -> HttpResponse:
-        said = [(name, v) for name, values in request.POST.lists() for v in values]
+        said = request.POST.dict() | shown_end(switch)
+        kind = SwitchKind(switch.kind)
         return self.page_response(
             request,
             "admin/mcp_app/switch/confirm.html",
-            _("Set this switch?"),
+            ASKED[kind] % {"name": switch.name, "server": switch.server},
             switch=switch,
             affected=affected(switch),
             replaced=same(switch),
-            fields=[(n, v) for n, v in said if n not in (SURE, "csrfmiddlewaretoken")],
+            fields=[(n, v) for n, v in said.items() if n not in (SURE, "csrfmiddlewaretoken")],
             sure=(SURE, _meant(switch)),
+            act=DONE_BY[kind],
             back=self.page_url("changelist"),
             names_callers=request.user.has_perm("mcp_app.view_callevent"),
         )
@@ -132,7 +92,7 @@ class SwitchAdmin(LiftPage):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """The form's own, or the whole row."""
         if obj is None:
-            return ("kind", "target", "reason", "until")
+            return ("kind", "target", "reason", "ending", "until")
         whole = ("kind", "server", "noun", "name", "reason", "until", *self.readonly_fields)
         return (*whole, *self.get_readonly_fields(request, obj)[len(self.readonly_fields) :])
 
@@ -202,7 +162,9 @@ class SwitchAdmin(LiftPage):
         by = _("ends by itself") if switch.is_in_force else _("ended by itself")
         return two_lines(moment(switch.until, seconds=False), by)
 
-    @admin.display(description=_("in force"), boolean=True)
-    def in_force(self, switch: Switch) -> bool:
+    @admin.display(description=_("state"))
+    def in_force(self, switch: Switch) -> Any:
         """Whether it refuses calls now."""
-        return switch.is_in_force
+        if switch.is_in_force:
+            return mark("warn", _("in force"))
+        return mark("dull", _("lifted") if switch.lifted_at else _("ended"))

@@ -19,8 +19,9 @@ from django.views.decorators.debug import sensitive_variables
 from mcp_app.admin.pages import Page, PagesAdmin
 from mcp_app.admin.subjects import SOURCE
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.snippets import endpoint_url, snippets
+from mcp_app.auth.snippets import Snippet, endpoint_url, snippets
 from mcp_app.models import Token, TokenSecret
+from mcp_app.transports.first_call import first_call
 from mcp_app.transports.reach import reach_of
 
 
@@ -87,7 +88,7 @@ class TokenPages(PagesAdmin):
             "shown": shown,
             "reach": reach_of(only, source=SOURCE) if only else None,
             "skipped": skipped,
-            "snippets": snippets(url, shown[0].secret.reveal()) if url and len(shown) == 1 else (),
+            "snippets": _snippets(url, shown[0]) if url and only else (),
             "endpoint": url,
         }
         title = ngettext("Copy the secret now", "Copy the secrets now", len(shown) or 1)
@@ -126,6 +127,12 @@ class TokenPages(PagesAdmin):
         """The address of a page of tokens on this admin site."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_{page}"
         return reverse(name, args=args, current_app=self.admin_site.name)
+
+
+@sensitive_variables("shown")
+def _snippets(url: str, shown: Shown) -> list[Snippet]:
+    tool = first_call(shown.token, source=SOURCE)
+    return snippets(url, shown.secret.reveal(), tool)
 
 
 def may_act_as(request: Any, user: Any) -> bool:

@@ -20,8 +20,11 @@ COLUMNS: Final = tuple(field.attname for field in CallEvent._meta.concrete_field
 
 CHUNK: Final = 1000
 
-# Spreadsheets run what begins so, also behind spaces and in its full-width form.
-_FORMULA: Final = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠]")  # noqa: RUF001 - these are meant
+# Spreadsheets run what begins so, also in its full-width form, and behind spaces and quotes. With
+# other separators than commas, which is a matter of their user's language, cells begin within ours.
+_BEGINNING: Final = re.compile(
+    r'((?:\A|[;\t\r\n])[\s";]*+)([=+\-@＝＋－＠]?)'  # noqa: RUF001 - these are meant
+)
 
 
 def exported(rows: QuerySet[CallEvent], form: str) -> Iterator[str]:
@@ -47,7 +50,7 @@ def _chunks(rows: QuerySet[CallEvent]) -> Iterator[list[tuple[Any, ...]]]:
 
 
 def _csv(chunks: Iterable[list[tuple[Any, ...]]]) -> Iterator[str]:
-    """RFC 4180, with commas; no cell begins as a formula where it is read so."""
+    """RFC 4180, with commas; no cell begins as a formula, with semicolons or tabs neither."""
     yield _written([COLUMNS])
     for chunk in chunks:
         yield _written([_cell(value) for value in row] for row in chunk)
@@ -63,10 +66,17 @@ def _cell(value: Any) -> Any:
     if value is None:
         return ""
     if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False)
+        # Semicolons stand in its strings alone, and mean the same so.
+        return json.dumps(value, ensure_ascii=False).replace(";", "\\u003b")
     if isinstance(value, str):
-        return f"'{value}" if _FORMULA.match(value) else value
+        return _without_formulas(value)
     return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def _without_formulas(text: str) -> str:
+    """`text` with an apostrophe before what could begin a formula."""
+    told = _BEGINNING.sub(lambda found: f"{found[1]}'{found[2]}" if found[2] else found[1], text)
+    return f"'{told}" if text.startswith(("\t", "\r", "\n")) else told
 
 
 def _jsonl(chunks: Iterable[list[tuple[Any, ...]]]) -> Iterator[str]:

@@ -27,6 +27,22 @@ _TOLD: Final = re.compile(rf"({PREFIX}[0-9A-Za-z]{{{LOOKUP_LENGTH}}})_[0-9A-Za-z
 """A secret, or so much of one that it gives something away."""
 
 
+def _written(characters: str) -> str:
+    """A pattern for one of the characters as itself, percent-encoded, or escaped with a backslash.
+
+    Also encoded or escaped several times over, as where one log line quotes another.
+    """
+    codes = "|".join(f"{ord(character):02x}" for character in characters)
+    return rf"(?:[{characters}]|(?:%(?:25){{0,8}}|\\{{1,8}}(?:u00|x))(?i:{codes}))"
+
+
+_ENCODED: Final = re.compile(
+    rf"({''.join(map(_written, PREFIX))}{_written(ALPHABET)}{{{LOOKUP_LENGTH}}}{_written('_')})"
+    rf"{_written(ALPHABET)}{{8,}}"
+)
+"""The same, whatever is encoded of it."""
+
+
 class Secret:
     """A secret's text, which only `reveal()` gives out: not `str`, `repr`, a format or a pickle."""
 
@@ -79,6 +95,11 @@ def parse(text: str) -> tuple[str, str] | None:
 def public(text: str) -> str:
     """The text with each secret in it, or much of one, cut to its public prefix."""
     return _TOLD.sub(r"\1", text)
+
+
+def hidden(text: str) -> str:
+    """The text with each secret in it, or much of one, shown to be hidden behind its prefix."""
+    return _ENCODED.sub(r"\1[hidden]", text)
 
 
 def matches(stored: str, presented: str) -> bool:

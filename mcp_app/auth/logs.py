@@ -7,34 +7,62 @@ For `MCP_APP["ALLOW_QUERY_TOKEN"]`. In `LOGGING`: `"filters": {"secrets": {"()":
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, Final
 
-from mcp_app.auth.hashing import SECRET
+from mcp_app.auth.hashing import hidden
 
-_HIDDEN = r"mcp_\1_[hidden]"
+_TRACEBACKS: Final = logging.Formatter()
 
 
 class HideSecrets(logging.Filter):
-    """Leaves of each of our secrets no more than its public prefix.
+    """Leaves of each of our secrets, or of much of one, no more than its public prefix.
 
-    In messages and their arguments, as secrets are written; not percent-encoded ones, and not in
-    the tracebacks that a formatter adds.
+    In messages and their arguments of any type, tracebacks, stacks and whatever else a record
+    has; as secrets are written, percent-encoded, or escaped as JSON and Python do. What holds one
+    and is no text becomes its text: an exception leaves its traceback, without the frames that a
+    formatter could look into.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Rewrite the record; none is dropped."""
-        record.msg = _hidden(record.msg)
-        if isinstance(record.args, Mapping):
-            record.args = {name: _hidden(value) for name, value in record.args.items()}
-        elif record.args:
-            record.args = tuple(map(_hidden, record.args))
+        _hide_exception(record)
+        args = record.args
+        if isinstance(args, Mapping):
+            record.args = {name: _hidden(value) for name, value in args.items()}
+        elif args:
+            record.args = tuple(map(_hidden, args))
+        for name, value in list(vars(record).items()):
+            if name not in ("args", "exc_info"):
+                setattr(record, name, _hidden(value))
+        _hide_joined(record)
         return True
+
+
+def _hide_exception(record: logging.LogRecord) -> None:
+    if not record.exc_info:
+        return
+    with suppress(Exception):
+        told = _TRACEBACKS.formatException(record.exc_info)
+        if (text := hidden(told)) != told:
+            record.exc_info, record.exc_text = None, text
+
+
+def _hide_joined(record: logging.LogRecord) -> None:
+    """What the message holds although none of its parts does, as they were looked at."""
+    with suppress(Exception):
+        told = record.getMessage()
+        if (text := hidden(told)) != told:
+            record.msg, record.args = text, None
 
 
 def _hidden(value: Any) -> Any:
     """The text without secrets; another value as it is, unless its text would hold one."""
-    if isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int | float):
         return value
-    text = str(value)
-    found = SECRET.sub(_HIDDEN, text)
+    try:
+        text = str(value)
+    except Exception:
+        return value
+    found = hidden(text)
     return value if found == text else found

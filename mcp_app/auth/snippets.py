@@ -19,7 +19,8 @@ from django.views.decorators.debug import sensitive_variables
 
 from mcp_app.conf import settings
 from mcp_app.protocol import envelope
-from mcp_app.protocol.versions import Era, of_era
+from mcp_app.protocol.headers import encode_value
+from mcp_app.protocol.versions import Era, ProtocolVersion, of_era
 
 _ADD: Final = _("Add it to what the file has.")
 _CURL: Final = {"name": "curl", "version": "1"}
@@ -56,14 +57,17 @@ class _Endpoint:
 
 
 @sensitive_variables("secret")
-def snippets(url: str, secret: str) -> list[Snippet]:
+def snippets(url: str, secret: str, tool: str = "") -> list[Snippet]:
     """One for each client that is known here, with an endpoint's absolute URL and a secret's text.
 
-    What no client takes in a name becomes a dash of `MCP_APP["SERVER_NAME"]`.
+    What no client takes in a name becomes a dash of `MCP_APP["SERVER_NAME"]`. `tool` is one that
+    the secret's holder may call without arguments: with it comes a command that calls it, where
+    that needs no handshake.
     """
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", settings.SERVER_NAME).strip("-") or "mcp"
     endpoint = _Endpoint(url, name, f"Bearer {secret}")
-    return [make(endpoint) for make in _MAKERS]
+    calls = [_curl_call(endpoint, tool)] if tool and _modern() else []
+    return [*(make(endpoint) for make in _MAKERS), *calls]
 
 
 def endpoint_url(request: HttpRequest) -> str | None:
@@ -178,33 +182,53 @@ await client.close();"""
 
 
 def _curl(to: _Endpoint) -> Snippet:
-    body, headers = _first_request()
+    return Snippet("curl", "", _posted(to, *_first_request()))
+
+
+def _curl_call(to: _Endpoint, tool: str) -> Snippet:
+    body, headers = _modern_request("tools/call", {"name": tool, "arguments": {}})
+    named = {"Mcp-Name": encode_value(tool)}
+    hint = _("It calls a tool, which then stands in the log of calls.")
+    return Snippet("curl: tools/call", "", _posted(to, body, headers | named), hint)
+
+
+def _posted(to: _Endpoint, body: dict[str, Any], headers: dict[str, str]) -> str:
+    """The command that sends a request."""
     lines = [
         f"curl -sS {shlex.quote(to.url)}",
         f'-H "Authorization: {to.authorization}"',
         '-H "Content-Type: application/json"',
         '-H "Accept: application/json, text/event-stream"',
-        *(f'-H "{name}: {value}"' for name, value in headers.items()),
+        *(f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()),
         f"-d {shlex.quote(json.dumps(body))}",
     ]
-    return Snippet("curl", "", " \\\n  ".join(lines))
+    return " \\\n  ".join(lines)
 
 
 def _first_request() -> tuple[dict[str, Any], dict[str, str]]:
     """What can be asked at once: the tools, where that needs no handshake; else for a handshake."""
-    modern = of_era(settings.versions, Era.MODERN)
-    if not modern:
-        revision = settings.versions[0].name
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": _CURL}
-        return _request("initialize", params), {}
-    revision = modern[0].name
+    if _modern():
+        return _modern_request("tools/list", {})
+    revision = settings.versions[0].name
+    params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": _CURL}
+    return _request("initialize", params), {}
+
+
+def _modern() -> tuple[ProtocolVersion, ...]:
+    """The served revisions that need no handshake, the newest first."""
+    return of_era(settings.versions, Era.MODERN)
+
+
+def _modern_request(method: str, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A request of the newest of them, and the headers that say the same as its body."""
+    revision = _modern()[0].name
     meta = {
         envelope.VERSION_KEY: revision,
         envelope.CLIENT_KEY: _CURL,
         envelope.CAPABILITIES_KEY: {},
     }
-    headers = {"MCP-Protocol-Version": revision, "Mcp-Method": "tools/list"}
-    return _request("tools/list", {"_meta": meta}), headers
+    headers = {"MCP-Protocol-Version": revision, "Mcp-Method": method}
+    return _request(method, {**params, "_meta": meta}), headers
 
 
 def _request(method: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from inspect import iscoroutinefunction
 from typing import Any, Final
 
+from mcp_app.access.model_permissions import ModelPermissions
 from mcp_app.catalog import keywords
 from mcp_app.catalog.declaration import Options, made
 from mcp_app.catalog.foreign import CONTEXT
 from mcp_app.catalog.problems import Problem, Refused
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.catalog.signature import Kind, Signature
-from mcp_app.integrations.tables.permissions import ModelPermissions
 from mcp_app.integrations.tables.plan import READ, Plan
 from mcp_app.integrations.tables.rows import Rows
 

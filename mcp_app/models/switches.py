@@ -7,6 +7,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.catalog.definition import Declaration
@@ -85,7 +86,11 @@ class Switch(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()}: {self.name or self.server}"
+        named = f"{self.get_kind_display()}: {self.name or self.server}"
+        if self.is_in_force:
+            return named
+        over = gettext("lifted") if self.lifted_at is not None else gettext("ended")
+        return f"{named} ({over})"
 
     @property
     def is_in_force(self) -> bool:

@@ -7,10 +7,10 @@ The answer may arrive at another process; the bus brings it to the one where the
 import asyncio
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
@@ -56,39 +56,48 @@ class StreamInputs(WithoutState):
         if not settings.WORKERS and threading.get_ident() == self._entered_in:
             # There the answer would have to come in by it, too.
             raise CannotAsk(_ONLY_THREAD)
-        with lent():
-            waiting = self._begin(questions)
-            try:
-                with self.cancellation.paused():
-                    return {key: w.wait(self.cancellation) for key, w in waiting.items()}
-            finally:
-                _close(waiting)
+        with lent(), self._asked(questions) as waiting:
+            return {key: one.wait(self.cancellation) for key, one in waiting.items()}
 
     async def aask(self, questions: Questions) -> dict[str, Any]:
         """Ask, and wait on the event loop."""
-        waiting = self._begin(questions)
-        try:
-            with self.cancellation.paused():
-                return {key: await w.await_() for key, w in waiting.items()}
-        finally:
-            _close(waiting)
+        with self._asked(questions) as waiting:
+            return {key: await one.await_() for key, one in waiting.items()}
 
-    def _begin(self, questions: Questions) -> dict[str, "_Waiting"]:
+    @contextmanager
+    def _asked(self, questions: Questions) -> Iterator[dict[str, "_Waiting"]]:
+        """Send them; whichever is unanswered at the end of the block, the client may forget."""
         for question in questions.values():
             if missing := question.missing(self.capabilities):
                 raise CannotAsk(f"The client does not support {', '.join(missing)}.")
-        return {key: self._send(question) for key, question in questions.items()}
+        waiting: dict[str, _Waiting] = {}
+        try:
+            for key, question in questions.items():
+                waiting[key] = self._send(question)
+            with self.cancellation.paused():
+                yield waiting
+        finally:
+            for one in waiting.values():
+                self._forget(one)
 
     def _send(self, question: Question[Any]) -> "_Waiting":
+        params = question.params(self.version)
         waiting = _Waiting(question, self.session_id)
         message = {
             "jsonrpc": "2.0",
             "id": waiting.id,
             "method": question.method,
-            "params": question.params(self.version),
+            "params": params,
         }
         self.outlet.emit(message, waiting.lose)
         return waiting
+
+    def _forget(self, waiting: "_Waiting") -> None:
+        """Wait no more (`2025-11-25 basic/utilities/cancellation`), from whichever end it came."""
+        if waiting.close():
+            params = {"requestId": waiting.id, "reason": _FORGOTTEN}
+            message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+            self.outlet.emit(message)
 
 
 class _Waiting:
@@ -103,8 +112,10 @@ class _Waiting:
             answers_topic(session_id), listener=self._hear
         )
 
-    def close(self) -> None:
+    def close(self) -> bool:
+        """Hear no more; whether it was sent to somebody who has not answered it."""
         self._subscription.close()
+        return self._future.cancel()
 
     def lose(self) -> None:
         """It reaches nobody: whoever was to be asked has left. From any thread."""
@@ -150,8 +161,4 @@ _ONLY_THREAD: Final = (
     " inline_workers(): let the tool be async, or give it worker threads."
 )
 _GONE: Final = "The client left before it could be asked."
-
-
-def _close(waiting: Mapping[str, _Waiting]) -> None:
-    for one in waiting.values():
-        one.close()
+_FORGOTTEN: Final = "Nobody waits for the answer any more."

@@ -1,6 +1,7 @@
 """Issuing in the admin: the secret is in one answer and nowhere else (ACCEPTANCE D-074, D-090)."""
 
 import re
+import shlex
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +16,7 @@ from django.utils.html import escape
 
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.verification import verify
-from mcp_app.models import Token, TokenSecret
+from mcp_app.models import CallEvent, Token, TokenSecret
 from tests.admin.pages import hidden, secrets_on, traces, url
 
 
@@ -110,6 +111,26 @@ def test_the_snippets_name_this_site_and_carry_the_secret(boss_client: Client, a
         assert "http://127.0.0.1:8123/mcp" in text
         assert f"Bearer {secret}" in text
         assert escape(text) in response.content.decode()
+
+
+def test_the_call_that_is_offered_leaves_a_row_in_the_log(boss_client: Client, ana: Any) -> None:
+    response = boss_client.post(url("add"), form(boss_client, ana))
+    [offered] = [each for each in response.context["snippets"] if each.client == "curl: tools/call"]
+    words = shlex.split(offered.text)
+    said = [words[at + 1] for at, word in enumerate(words) if word == "-H"]
+    headers = dict(line.split(": ", 1) for line in said)
+    answer = Client().post("/mcp", words[-1], content_type="application/json", headers=headers)
+    assert "structuredContent" in answer.json()["result"]
+    event = CallEvent.objects.get()
+    assert (event.tool, event.username, event.outcome) == ("leaderboard_countries", "ana", "ok")
+
+
+def test_a_token_that_may_call_nothing_at_once_is_offered_no_call(
+    boss_client: Client, ana: Any
+) -> None:
+    limits = {"tools_limit": "only", "tools_names": ["replay_solo_ledger"]}
+    response = boss_client.post(url("add"), form(boss_client, ana) | limits)
+    assert "curl: tools/call" not in {each.client for each in response.context["snippets"]}
 
 
 def test_behind_a_proxy_the_snippets_name_the_address_that_people_use(

@@ -1,8 +1,10 @@
 """Switches in the admin: set from what is declared, lifted, kept as history."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -14,6 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from mcp_app.access.switches import lift, switch_for, turn
+from mcp_app.audit.periods import local
 from mcp_app.auth.sessions import DatabaseSessions
 from mcp_app.catalog.registry import default_server
 from mcp_app.dispatch.context import Caller
@@ -33,7 +36,9 @@ def choice(page: Any, label: str) -> str:
 def ask(client: Client, label: str, kind: str = "off", **fields: str) -> Any:
     """Send the form: its errors, or the page that says who is affected."""
     target = choice(client.get(ADD), label)
-    return client.post(ADD, {"kind": kind, "target": target, "reason": "It is broken.", **fields})
+    ends = {"ending": "custom" if "until" in fields else "never"}
+    told = {"kind": kind, "target": target, "reason": "It is broken."}
+    return client.post(ADD, {**told, **ends, **fields})
 
 
 def confirm(client: Client, asked: Any) -> Any:
@@ -89,6 +94,85 @@ def test_an_end_in_the_past_and_no_reason_are_refused(boss_client: Client) -> No
     empty = {"reason": ""}
     assert post(boss_client, "the server default", "maintenance", **empty).status_code == 200
     assert not Switch.objects.exists()
+
+
+@pytest.mark.parametrize("ending", ["1h", "4h", "today", "tomorrow"])
+@pytest.mark.parametrize("use_tz", [True, False])
+def test_the_usual_ends_are_offered_with_their_moments(
+    ending: str, use_tz: bool, boss_client: Client, settings: Any
+) -> None:
+    settings.USE_TZ, settings.TIME_ZONE = use_tz, "Asia/Tokyo"
+    now = local(timezone.now())
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    wanted = {
+        "1h": now + timedelta(hours=1),
+        "4h": now + timedelta(hours=4),
+        "today": midnight + timedelta(days=1),
+        "tomorrow": midnight + timedelta(days=1, hours=9),
+    }[ending]
+    text = words(boss_client.get(ADD).content.decode())
+    assert f", on {wanted:%Y-%m-%d %H}:" in text
+    assert "Times are in the time zone Asia/Tokyo." in text
+    asked = ask(boss_client, "the server default", "maintenance", ending=ending)
+    until = next(value for name, value in asked.context["fields"] if name == "until")
+    confirm(boss_client, asked)
+    end = Switch.objects.get().until
+    assert end is not None
+    assert abs(local(end) - wanted) < timedelta(minutes=1)
+    assert f"{local(end):%Y-%m-%dT%H:%M:%S}" == until, "what was shown is what is set"
+
+
+def test_a_chosen_end_is_given(boss_client: Client) -> None:
+    missing = post(boss_client, "the server default", "maintenance", ending="custom")
+    assert "Give the date and time" in missing.content.decode()
+    unknown = post(boss_client, "the server default", "maintenance", ending="soon")
+    assert unknown.status_code == 200
+    ignored = {"until": "2001-01-01T00:00", "ending": "never"}
+    assert post(boss_client, "the server default", "maintenance", **ignored).status_code == 302
+    assert Switch.objects.get().until is None
+
+
+def test_the_form_says_what_it_is_for_and_that_it_asks_first(boss_client: Client) -> None:
+    asked = {"kind": "off", "of": "default:tool:close_room"}
+    page = boss_client.get(ADD, asked)
+    text = page.content.decode()
+    assert "<h1>Switch off close_room</h1>" in text
+    label = r'<option value="\d+" selected>default: tool close_room</option>'
+    assert re.search(label, text)
+    assert '<option value="off" selected>' in text
+    assert re.findall(r'type="submit" value="([^"]*)"', text) == ["Continue…"]
+    target = choice(page, "default: tool close_room")
+    address = f"{ADD}?{urlencode(asked)}"
+    form = {"kind": "off", "target": target, "ending": "never"}
+    refused = boss_client.post(address, {**form, "reason": ""}).content.decode()
+    assert "<h1>Switch off close_room</h1>" in refused
+    sure = boss_client.post(address, {**form, "reason": "Broken."}).content.decode()
+    assert "<h1>Switch off close_room?</h1>" in sure
+    assert 'value="Switch off"' in sure
+    assert "<h1>Set a switch</h1>" in boss_client.get(ADD).content.decode()
+    sure = ask(boss_client, "the server default", "read_only").content.decode()
+    assert "<h1>Make the server default read-only?</h1>" in sure
+
+
+def test_one_that_is_over_does_not_look_as_though_it_were_in_force(
+    boss_client: Client, boss: Any
+) -> None:
+    switch = off(reason="Broken.")
+    text = words(boss_client.get(page("change", switch)).content.decode())
+    assert "Off: close_room (lifted)" not in text
+    assert ">in force</span>" in boss_client.get(LIST).content.decode()
+    lift(switch, by=boss)
+    text = words(boss_client.get(page("change", switch)).content.decode())
+    assert "off: close_room (lifted)" in text
+    assert "Not in force: boss lifted it on" in text
+    ended = turn(switch_for("maintenance", "default", reason="Moving.", until=soon()))
+    Switch.objects.filter(pk=ended.pk).update(until=timezone.now())
+    text = words(boss_client.get(page("change", ended)).content.decode())
+    assert "maintenance: default (ended)" in text
+    assert "Not in force: it ended by itself on" in text
+    rows = boss_client.get(LIST).content.decode()
+    assert "icon-yes" not in rows
+    assert ">in force</span>" not in rows
 
 
 def test_permissions_say_who_sets_and_who_lifts(staff_client: Callable[..., Client]) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcp_app.audit import export
 from mcp_app.audit.events import to_event
@@ -33,17 +35,57 @@ def as_json(*arguments: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in exported(*arguments).splitlines()]
 
 
-FORMULAS = ["=cmd()", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "\n=1", "＝1"]  # noqa: RUF001
+FORMULAS = {
+    "=cmd()": "'=cmd()",
+    "+1": "'+1",
+    "-1": "'-1",
+    "@SUM(A1)": "'@SUM(A1)",
+    "\t=1": "'\t'=1",
+    "\r=1": "'\r'=1",
+    "  =1": "  '=1",
+    "\n=1": "'\n'=1",
+    "\tone": "'\tone",
+    "＝1": "'＝1",  # noqa: RUF001
+    "a;=1": "a;'=1",
+    "a;; \t=1;-2": "a;; \t'=1;'-2",
+    'a;"=1;': "a;\"'=1;",
+    "a\n=1\r\n@b": "a\n'=1\r\n'@b",
+    "a\t+1": "a\t'+1",
+    "a=1, -b; c-d\nx@y": "a=1, -b; c-d\nx@y",
+}
+SIGNS = tuple("=+-@＝＋－＠")  # noqa: RUF001
 
 
-@pytest.mark.parametrize("text", FORMULAS, ids=ascii)
-def test_no_cell_is_a_formula(text: str) -> None:
+@pytest.mark.parametrize(("text", "told"), FORMULAS.items(), ids=ascii)
+def test_no_cell_is_a_formula(text: str, told: str) -> None:
     CallEvent.objects.create(outcome="ok", tool=text, error_text=text, arguments=text)
 
     (row,) = as_csv()
-    assert (row["tool"], row["error_text"], row["arguments"]) == (f"'{text}",) * 3
+    assert (row["tool"], row["error_text"], row["arguments"]) == (told,) * 3
     (line,) = as_json()
     assert (line["tool"], line["arguments"]) == (text, text)
+
+
+def test_arguments_mean_what_they_meant() -> None:
+    given = {"a;=1": ["b;=2", 'c";\t@d\n=3', {"d": ";"}]}
+    CallEvent.objects.create(outcome="ok", arguments=given)
+
+    (row,) = as_csv()
+    assert json.loads(row["arguments"]) == given
+
+
+@given(
+    st.lists(st.text("a1=-@;,\"'\t\r\n \\{", max_size=12), min_size=2, max_size=3),
+    st.sampled_from(",;\t"),
+)
+def test_no_cell_is_a_formula_whatever_separates_them(texts: list[str], separator: str) -> None:
+    row = (1, *texts, {text: texts for text in texts}, texts)
+    written = "".join(export._csv([[row, row]]))
+
+    # As spreadsheets do: a quote means something where a cell begins, and a line may end by itself.
+    read = csv.reader(io.StringIO(written, newline=""), delimiter=separator)
+    cells = [cell for line in read for cell in line]
+    assert not [cell for cell in cells if cell.lstrip(' "\t').startswith(SIGNS)]
 
 
 def test_both_formats_hold_every_column_as_it_is_stored() -> None:

@@ -9,6 +9,7 @@ import pytest
 from django.urls import path
 
 from mcp_app.auth.snippets import Snippet, endpoint_url, snippets
+from mcp_app.protocol.headers import encode_value
 
 URL = "https://shop.example/api/mcp"
 SECRET = "mcp_" + "a" * 12 + "_" + "b" * 39
@@ -26,8 +27,8 @@ CLIENTS = [
 ]
 
 
-def by_client(url: str = URL) -> dict[str, Snippet]:
-    return {snippet.client: snippet for snippet in snippets(url, SECRET)}
+def by_client(url: str = URL, tool: str = "") -> dict[str, Snippet]:
+    return {snippet.client: snippet for snippet in snippets(url, SECRET, tool)}
 
 
 def test_each_client_has_one_with_the_address_and_the_secret() -> None:
@@ -95,6 +96,21 @@ def test_curl_asks_for_what_the_served_revisions_answer_at_once(settings: Any) -
     settings.MCP_APP = settings.MCP_APP | {"VERSIONS": ["2025-06-18", "2025-03-26"]}
     body = json.loads(shlex.split(by_client()["curl"].text)[-1])
     assert (body["method"], body["params"]["protocolVersion"]) == ("initialize", "2025-06-18")
+
+
+def test_where_a_tool_may_be_called_at_once_curl_calls_it_with_the_headers_that_say_so() -> None:
+    words = shlex.split(by_client(tool="räume/list")["curl: tools/call"].text)
+    body = json.loads(words[-1])
+    assert (body["method"], body["params"]["name"]) == ("tools/call", "räume/list")
+    assert body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
+    assert f"Authorization: Bearer {SECRET}" in words
+    assert "Mcp-Method: tools/call" in words
+    assert f"Mcp-Name: {encode_value('räume/list')}" in words
+
+
+def test_where_a_call_needs_a_handshake_curl_offers_none(settings: Any) -> None:
+    settings.MCP_APP = settings.MCP_APP | {"VERSIONS": ["2025-06-18"]}
+    assert list(by_client(tool="list_rooms")) == CLIENTS
 
 
 def test_no_secret_goes_into_a_file_of_a_project() -> None:

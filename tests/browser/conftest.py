@@ -18,7 +18,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     shots = Path(os.environ.get("BROWSER_SHOTS") or tmp_path_factory.mktemp("shots"))
     shots.mkdir(parents=True, exist_ok=True)
     environment = live.environment(state, "tests.browser.settings", EXAMPLE_DATABASE="")
-    live.manage(environment, "prepare_example")
+    live.manage(environment, "prepare_example", "--no-calls")
     password = json.loads((state / "credentials.json").read_text())["password"]
     with live.running(live.command("daphne", port), port, environment, state / "server.log"):
         yield Site(f"http://{live.HOST}:{port}", password, shots, environment)

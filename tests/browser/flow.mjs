@@ -53,7 +53,7 @@ async function switchOff(page, tool, reason) {
   await page.selectOption("#id_target", { label: `default: tool ${tool}` });
   await page.fill("#id_reason", reason);
   await page.click("#switch_form [name=_save]");
-  await page.click("text=Set the switch");
+  await page.click("article form [type=submit]");
 }
 
 async function rotate(page, seconds) {

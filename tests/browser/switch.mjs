@@ -9,6 +9,10 @@ await main(async (browser) => {
   await page.selectOption("#id_kind", "off");
   await page.selectOption("#id_target", { label: "default: tool announce" });
   await page.fill("#id_reason", "<script>alert(1)</script>");
+  await page.waitForSelector("#id_until", { state: "hidden" });
+  await page.selectOption("#id_ending", "custom");
+  await page.waitForSelector("#id_until", { state: "visible" });
+  await page.selectOption("#id_ending", "1h");
   await page.press("#id_reason", "Enter");
   await page.waitForSelector("article.mcp-story");
   const seen = { unfit: await unfit(page), wide: Math.max(0, await overflow(page)) };

@@ -16,7 +16,12 @@ def test_the_pages_of_switches_are_fit_to_look_at(site: Site) -> None:
     site.manage("mcp_switch", "read-only", "--reason", "<script>alert(1)</script> " + "long " * 40)
     newest = "from mcp_app.models import Switch; print(Switch.objects.latest('pk').pk)"
     key = site.manage("shell", "--no-imports", "-c", newest).strip()
-    pages = {"switch-add": f"{SWITCHES}add/", "switch-one": f"{SWITCHES}{key}/change/"}
+    pages = {"switch-add": f"{SWITCHES}add/"}
+    pages["switch-off"] = f"{SWITCHES}add/?kind=off&of=default:tool:announce"
+    pages |= {
+        "switch-over": f"{SWITCHES}{int(key) - 1}/change/",
+        "switch-one": f"{SWITCHES}{key}/change/",
+    }
     pages["switch-lift"] = f"{SWITCHES}{key}/lift/"
     wrong += site.look({"switches": SWITCHES, **pages})
     site.manage("mcp_switch", "read-only", "--end")

@@ -157,6 +157,8 @@ SHOWN = {"fields": ["id", "nickname", "left_at", "room"]}
         (Player, {"fields": ["id", "room__lost"]}, "'room__lost', which is no column of"),
         (Player, {"fields": ["id", "nickname__length"]}, "'nickname__length', which is no"),
         (Player, {"fields": ["id", "pk"]}, "'pk', which is no column"),
+        (Player, {"fields": ["id", "room_id"]}, "'room_id', which is no column"),
+        (Player, {"fields": ["id", "room_id__name"]}, "'room_id__name', which is no column"),
         (Player, {"fields": ["id", "answers"]}, "'answers', which is no column"),
         (Player, {"fields": ["id", "room__players"]}, "'room__players', which is no column"),
         (User, {"fields": ["id", "groups"]}, "'groups', which is no column"),

@@ -9,6 +9,9 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from rest_framework.permissions import IsAuthenticated
 
 from mcp_app import MCPServer
@@ -16,7 +19,7 @@ from mcp_app.integrations import ModelTools
 from mcp_app.models import CallEvent
 from mcp_app.testing import DOORS, Door, MCPClient, inline_workers
 from project.quiz.models import Match, Player, Room
-from tests.integrations.players import ALL, client_of, player, room
+from tests.integrations.players import ALL, client_of, player, room, server
 
 pytestmark = pytest.mark.django_db
 
@@ -349,3 +352,37 @@ def test_reading_is_read_only() -> None:
     assert answer.is_error
     assert "read-only" in answer.text
     assert not get_user_model().objects.filter(first_name="seen").exists()
+
+
+# --- the round trip -----------------------------------------------------------------------------
+
+TEXTS = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=8)
+NUMBERS = st.integers(-(2**62), 2**62)
+LIKELY = {
+    "room": st.one_of(NUMBERS, st.none(), TEXTS),
+    "room__status": st.sampled_from(["lobby", "closed", "lost", "", None, 1]),
+    "nickname": TEXTS,
+    "nickname__icontains": TEXTS,
+    "country__in": st.one_of(TEXTS, st.lists(TEXTS, max_size=3)),
+    "left_at__isnull": st.sampled_from([True, False, None, 0, "true"]),
+    "id__in": st.lists(st.one_of(NUMBERS, st.booleans()), max_size=3),
+    "search": TEXTS,
+    "ordering": st.sampled_from(["nickname", "-nickname", "country", "--nickname", ""]),
+    "limit": st.one_of(st.integers(-1, 102), st.sampled_from([1.5, "20", None, True])),
+    "offset": st.integers(-1, 2**40),
+    "is_host": st.booleans(),
+}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.fixed_dictionaries({}, optional=LIKELY))
+def test_the_schema_of_a_list_admits_what_the_call_takes(asked: dict[str, Any]) -> None:
+    get_user_model().objects.all().delete()
+
+    answer = client_of("view").call("player_list", asked)
+
+    schema = server.tools["player_list"].arguments.schema
+    assert Draft202012Validator(schema).is_valid(asked) is not answer.is_error, answer.text
+    if not answer.is_error:
+        shown = server.tools["player_list"].output.schema
+        assert Draft202012Validator(shown).is_valid(answer.structured)

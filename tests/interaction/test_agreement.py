@@ -172,7 +172,8 @@ def conversation(
             told = {"jsonrpc": "2.0", "id": line.events[-1]["id"], "result": answer}
             await wire.send(application, client, told).end()
         await line.end()
-        asked = [event["params"]["message"] for event in line.events[:-1]]
+        questions = [event for event in line.events[:-1] if "id" in event]
+        asked = [question["params"]["message"] for question in questions]
         return asked, line.events[-1]["result"]
 
     return async_to_sync(scenario)()

@@ -22,7 +22,7 @@ def prepared(
     state = tmp_path_factory.mktemp(request.param)
     with live.scratch_database(request.param) as address:
         environment = live.environment(state, "project.settings", EXAMPLE_DATABASE=address)
-        live.manage(environment, "prepare_example")
+        live.manage(environment, "prepare_example", "--no-calls")
         yield environment
 
 

@@ -46,11 +46,14 @@ def test_what_is_offered_to_paste_works_as_it_is_written(product: Product, tmp_p
     python = run([sys.executable, "client.py"], tmp_path).split()
     typescript = run(["node", "client.mjs"], tmp_path).split()
     curl = json.loads(run(["sh", "-c", offered["curl"]], tmp_path))
+    called = json.loads(run(["sh", "-c", offered["curl: tools/call"]], tmp_path))
 
     tools = sorted(tool["name"] for tool in curl["result"]["tools"])
     assert "list_rooms" in tools
     assert sorted(python) == tools
     assert sorted(typescript) == tools
+    assert not called["result"].get("isError")
+    assert "curl 1" in product.administrator.read("mcp_app/callevent/?client=curl")
 
 
 def test_the_inspectors_line_opens_the_server(product: Product, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from project.people import Credentials
 from project.serving import HOST, refuse_busy_port
 from project.welcome import welcome
 
-TEXT = welcome("http://127.0.0.1:8000", Credentials(password="p4ss", token="mcp_abc"))
+TEXT = welcome("http://127.0.0.1:8000", Credentials(password="p4ss", token="mcp_abc"), "list_rooms")
 
 
 def test_a_busy_port_is_refused_with_what_to_write() -> None:
@@ -43,7 +43,9 @@ def test_each_fact_has_a_line_of_its_own(line: str) -> None:
     assert line in TEXT.splitlines()
 
 
-@pytest.mark.parametrize("client", ["Claude Code", "Cursor", "VS Code", "curl"])
+@pytest.mark.parametrize(
+    "client", ["Claude Code", "Cursor", "VS Code", "curl:", "curl: tools/call"]
+)
 def test_each_client_has_a_snippet(client: str) -> None:
     paragraph = next(part for part in TEXT.split("\n\n") if part.startswith(client))
 

@@ -90,12 +90,14 @@ def column(model: Any, name: Any, keyword: str) -> Column:
 def _field(model: Any, name: str) -> Any:
     """A column of one value; of a relation, the one that refers to one row."""
     try:
-        found = model._meta.get_field(name) if model is not None else None
+        found: Any = model._meta.get_field(name) if model is not None else None
     except FieldDoesNotExist:
         return None
     # Of many rows, of a composite key and of generic relations there is no one column.
-    is_one = getattr(found, "column", None) is not None and not getattr(found, "many_to_many", None)
-    return found if is_one else None
+    if getattr(found, "column", None) is None or found.many_to_many:
+        return None
+    # Django takes `customer_id` for `customer` as well.
+    return found if found.name == name else None
 
 
 def refused(message: str, hint: str) -> Refused:

@@ -8,6 +8,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError, RestrictedError
 from django.db.models.deletion import Collector
+from django.db.models.fields import NOT_PROVIDED
 from rest_framework import serializers
 from rest_framework.settings import api_settings
 from rest_framework.validators import UniqueValidator
@@ -153,6 +154,7 @@ def _is_made(field: Any) -> bool:
         field.null
         or field.blank
         or field.has_default()
+        or field.db_default is not NOT_PROVIDED
         or getattr(field, "parent_link", False)
         or bool(field.remote_field and getattr(field.remote_field, "parent_link", False))
         or any(getattr(field, name, False) for name in made)

@@ -1,6 +1,6 @@
 """`manage.py prepare_example`: the example's database, data, users and token, without a server."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, BooleanOptionalAction
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +8,25 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
+from django.utils import timezone
 
+from project.calls import seed_calls
 from project.people import prepare
 
 
 class Command(BaseCommand):
     """Run again, it keeps the database and the token, and is quick."""
 
-    help = "Migrate, and create example data, users and a token that works."
+    help = "Migrate, and create example data, users, a token that works, and calls."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--fresh", action="store_true", help="delete the data and start over")
+        parser.add_argument(
+            "--calls",
+            action=BooleanOptionalAction,
+            default=True,
+            help="whether the call log begins with calls of two days",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["fresh"]:
@@ -26,6 +34,8 @@ class Command(BaseCommand):
         call_command("migrate", interactive=False, verbosity=0)
         call_command("seed_quiz", stdout=self.stdout)
         prepare(settings.CREDENTIALS_FILE)
+        if options["calls"]:
+            seed_calls(timezone.now())
 
 
 def _start_over(credentials_file: Path) -> None:

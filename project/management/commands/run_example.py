@@ -8,6 +8,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 from django.db import connections
 
+from mcp_app.auth.verification import verify
+from mcp_app.transports.first_call import first_call
 from project.people import read
 from project.serving import HOST, refuse_busy_port, serve
 from project.welcome import welcome
@@ -26,8 +28,10 @@ class Command(BaseCommand):
         port: int = options["port"]
         refuse_busy_port(port)
         call_command("prepare_example", fresh=options["fresh"], stdout=self.stdout)
+        credentials = read(settings.CREDENTIALS_FILE)
+        tool = first_call(verify(credentials.token).token, source="example")
         connections.close_all()  # the server has threads and connections of its own
-        text = welcome(f"http://{HOST}:{port}", read(settings.CREDENTIALS_FILE))
+        text = welcome(f"http://{HOST}:{port}", credentials, tool)
         serve(port, ready=lambda: self._say(text))
 
     def _say(self, text: str) -> None:

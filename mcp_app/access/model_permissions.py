@@ -1,4 +1,4 @@
-"""Django's model permissions for tools over a model: to see rows takes the view permission, too."""
+"""Django's model permissions for what reads and writes rows: to see them takes one, too."""
 
 from typing import Final
 
