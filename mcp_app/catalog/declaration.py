@@ -30,24 +30,36 @@ class Options(CommonOptions, total=False):
 
 
 def declared(function: Callable[..., Any], options: Options) -> Tool:
-    """The tool that `function` and its keywords declare.
+    """The tool that `function`, or a class that is one, and its keywords declare.
 
     Raises:
         Refused: with the first rule that they break.
     """
     keywords.check_keywords(options, Options.__annotations__)
+    by_class = foreign.tool_class(function)
+    if by_class is None:
+        return _declared(function, options, start=None)
+    stated: Any = {**by_class.options, **options}
+    tool = _declared(by_class.method, stated, start=by_class.start)
+    by_class.settle(tool)
+    return tool
+
+
+def _declared(function: Callable[..., Any], options: Options, start: Any) -> Tool:
+    """`start` gives what a call runs, where that is not `function` itself."""
     taken = foreign.input_shape(options["input"]) if options.get("input") is not None else None
     signed = signature.read(function, data=None if taken is None else foreign.DATA)
     output = options.get("output", AS_ANNOTATED)
     given = foreign.output_shape(output)
-    bridged = taken is not None or given is not None
+    bridged = taken is not None or given is not None or start is not None
+    start = start or (lambda context: function)
     if given is not None:
         output = given.annotation
     return made(
         function,
         options,
         signed,
-        run=foreign.joined(function, signed, taken, given) if bridged else function,
+        run=foreign.joined(start, signed, taken, given) if bridged else function,
         parameters=foreign.arguments_of(signed, taken),
         context_name=foreign.CONTEXT if bridged else signed.context_name,
         output=signed.returns if output is AS_ANNOTATED else output,

@@ -1,4 +1,4 @@
-"""Shapes that another library declares, such as DRF's serializers, between callers and a function.
+"""What is declared otherwise than by a function: shapes, such as DRF's serializers, and classes.
 
 Who knows a library registers here what makes shapes of its declarations; the catalogue knows none.
 """
@@ -48,11 +48,35 @@ class OutputShape(Protocol):
         ...
 
 
+class ToolClass(Protocol):
+    """A class that is a tool: each call has an instance of its own."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The keywords that the class states by itself."""
+        ...
+
+    @property
+    def method(self) -> Callable[..., Any]:
+        """What a call runs, for its signature to be read."""
+        ...
+
+    def start(self, context: Any) -> Callable[..., Any]:
+        """The same of a call's own instance."""
+        ...
+
+    def settle(self, tool: Any) -> None:
+        """Hear of the Tool that was made of it."""
+        ...
+
+
 InputMaker = Callable[[Any], InputShape | None]
 OutputMaker = Callable[[Any], OutputShape | None]
+ClassMaker = Callable[[type], ToolClass | None]
 
 _inputs: Final[list[InputMaker]] = []
 _outputs: Final[list[OutputMaker]] = []
+_classes: Final[list[ClassMaker]] = []
 
 
 def register_shapes(inputs: InputMaker, outputs: OutputMaker) -> None:
@@ -63,6 +87,21 @@ def register_shapes(inputs: InputMaker, outputs: OutputMaker) -> None:
     if inputs not in _inputs:
         _inputs.append(inputs)
         _outputs.append(outputs)
+
+
+def register_class(make: ClassMaker) -> None:
+    """Ask this what a class is that is declared as a tool; it answers None for others than its own.
+
+    It raises Refused for those that lack something.
+    """
+    _classes.append(make)
+
+
+def tool_class(declared: Any) -> ToolClass | None:
+    """What a class is as a tool, None where it is a function or nothing known. Raises Refused."""
+    if not isinstance(declared, type):
+        return None
+    return next(filter(None, (make(declared) for make in _classes)), None)
 
 
 def input_shape(declared: Any) -> InputShape:
@@ -97,17 +136,20 @@ def arguments_of(signed: Signature, taken: InputShape | None) -> tuple[Parameter
 
 
 def joined(
-    function: Callable[..., Any],
+    start: Callable[[Any], Callable[..., Any]],
     signed: Signature,
     taken: InputShape | None,
     given: OutputShape | None,
 ) -> Callable[..., Any]:
-    """A function of bound arguments: it reads them, calls `function` and writes what that returns.
+    """A function of bound arguments: it reads them, calls a function and writes what that returns.
+
+    Args:
+        start: gives the function that a call with this Context runs.
 
     Raises:
-        Refused: `function` is async or a generator; the libraries are sync.
+        Refused: that is async or a generator, and stands beside a shape; the libraries are sync.
     """
-    if signed.kind is not Kind.SYNC:
+    if signed.kind is not Kind.SYNC and (taken is not None or given is not None):
         raise Refused(
             Problem.INPUT,
             "a serializer cannot stand between callers and an async function or a generator",
@@ -122,7 +164,7 @@ def joined(
         if taken is not None:
             sent = {name: bound.pop(name) for name in names if name in bound}
             bound[DATA] = taken.read(context, sent)
-        value = function(**bound)
+        value = start(context)(**bound)
         return value if given is None or _is_spelled_out(value) else given.write(context, value)
 
     return run

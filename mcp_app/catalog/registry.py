@@ -126,7 +126,8 @@ class MCPServer:
         """Register a function as a tool; usable with and without keywords.
 
         With `input=`, a serializer of DRF, its fields are the arguments, and the function's
-        parameter `data` gets what it has validated; `output=` may be one, too.
+        parameter `data` gets what it has validated; `output=` may be one, too. A subclass of
+        `mcp_app.integrations.Tool` stands for its method `run`.
 
         The function is returned as it is. A declaration that breaks a rule raises nothing: it is
         left out, and `problems` says why.

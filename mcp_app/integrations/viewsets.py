@@ -1,10 +1,9 @@
 """`expose_viewset`: a tool for each named action of a viewset that a product has already."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from mcp_app.access.explanation import class_text
+from mcp_app.access.permissions import class_text
 from mcp_app.catalog import keywords
 from mcp_app.catalog.declaration import Options, made
 from mcp_app.catalog.foreign import CONTEXT
@@ -15,6 +14,7 @@ from mcp_app.catalog.signature import Kind, Signature
 from mcp_app.integrations import querying
 from mcp_app.integrations.actions import Plan, action_of
 from mcp_app.integrations.exposed import Action, ViewPermission, told
+from mcp_app.integrations.names import snake_case
 
 _OF_THE_VIEW: Final = {"permission_classes", "queryset", "input", "output"}
 _HINTS: Final[Mapping[str, dict[str, Any]]] = {
@@ -157,4 +157,4 @@ def _prefix(viewset: Any) -> str:
     if model is not None:
         return str(model._meta.model_name)
     name = getattr(viewset, "__name__", "viewset").removesuffix("ViewSet") or "viewset"
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return snake_case(name)

@@ -4,16 +4,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from django.core.exceptions import PermissionDenied
 from django.db import router, transaction
-from django.http import Http404
-from rest_framework.exceptions import APIException
 
-from mcp_app.access.permissions import classes_of
-from mcp_app.access.view import DeclaredView
 from mcp_app.catalog.definition import Tool
 from mcp_app.catalog.encoding import encode
-from mcp_app.catalog.errors import ArgumentsInvalid, NotFound, ToolError
+from mcp_app.catalog.errors import ArgumentsInvalid, ToolError
+from mcp_app.integrations.found import admits, found
 from mcp_app.integrations.serializers import context_of, validated
 from mcp_app.integrations.tables import queries, writing
 from mcp_app.integrations.tables.plan import Plan
@@ -33,8 +29,8 @@ class Rows:
         """A page of the rows that fit."""
         asked = validated(self._plan.asked(data=dict(sent), context=context_of(ctx)))
         limit, offset = asked["limit"], asked["offset"]
-        found = self._plan.query.rows(self._read(ctx), asked)
-        count, rows = queries.fetched(found, offset, limit)
+        fitting = self._plan.query.rows(self._read(ctx), asked)
+        count, rows = queries.fetched(fitting, offset, limit)
         following, before = offset + limit, max(offset - limit, 0)
         goes_on = following < count and following <= queries.FURTHEST
         return {
@@ -91,31 +87,17 @@ class Rows:
 
     def _found(self, ctx: Any, rows: Any) -> Any:
         """The one row that is left, where it is the caller's. Raises NotFound."""
-        # A join may find the same row twice.
-        row = next(iter(rows[:1]), None)
-        if row is None or not self._admits(ctx, row):
-            assert self._plan.lookup is not None, "only rows that are named are looked for"
-            raise NotFound(f"There is no {self._plan.noun} of this {self._plan.lookup.path}.")
-        return row
-
-    def _admits(self, ctx: Any, row: Any) -> bool:
-        """Whether every permission class of the tool admits the caller to this row."""
-        view: Any = DeclaredView(self.tool, ctx.request)
-        try:
-            classes = classes_of(self.tool)
-            return all(cls().has_object_permission(ctx.request, view, row) for cls in classes)
-        except (APIException, Http404, PermissionDenied):
-            return False
+        assert self._plan.lookup is not None, "only rows that are named are looked for"
+        return found(self.tool, ctx, rows, self._plan.lookup.path)
 
     def _locked(self, ctx: Any, sent: Mapping[str, Any]) -> Any:
         """The row with all its columns, which nobody else changes meanwhile. Raises NotFound."""
         key, using = self._key(ctx, sent), self._using()
         base = self._plan.model._base_manager.using(using).select_for_update().filter(**key)
         row = next(iter(base[:1]), None)
-        visible = self._visible(ctx).using(using).filter(**key)
-        if row is None or not visible.exists():
-            return self._found(ctx, visible.none())
-        return row if self._admits(ctx, row) else self._found(ctx, visible.none())
+        self._found(ctx, self._visible(ctx).using(using).filter(**key))
+        assert row is not None, "what a caller sees is in the table"
+        return row
 
     def _stored(self, ctx: Any, row: Any, values: Mapping[str, Any]) -> Any:
         before = {} if row._state.adding else writing.held(row)
@@ -127,7 +109,7 @@ class Rows:
         writing.store(row, untouched, partial(self._hooks.save, ctx, row), using)
         stored = self._columns(self._visible(ctx).using(using)).filter(pk=row.pk)
         seen = next(iter(stored[:1]), None)
-        if seen is None or not self._admits(ctx, seen):
+        if seen is None or not admits(self.tool, ctx, seen):
             raise ToolError(_OUT_OF_SIGHT.format(self._plan.noun))
         return self._shown(ctx, seen)
 
