@@ -37,6 +37,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "THROTTLE_CACHE": "default",
     "THROTTLE_FAIL_OPEN": False,
     "FAILED_AUTH_RATE": "60/min",
+    "UNAUTHENTICATED_ROWS": "60/min",
     "ALLOW_ANONYMOUS": False,
     "ALLOW_QUERY_TOKEN": False,
     "TOKEN_HEADER": "",
@@ -114,6 +115,7 @@ _NOT_NEGATIVE: Final = (
     "ROTATION_GRACE",
 )
 _OPTIONAL: Final = ("TOKEN_MAX_DAYS", "ROTATE_AFTER_DAYS", "ACCOUNT_MAX_DAYS", "MAX_QUERIES")
+_RATES: Final = ("FAILED_AUTH_RATE", "UNAUTHENTICATED_ROWS")
 _FLAGS: Final = (
     "ENABLED",
     "ALLOW_ANONYMOUS",
@@ -340,7 +342,8 @@ def _validate_rates() -> None:
             "MCP_APP['THROTTLE_RATES'] must map scopes to rates, such as {'user': '100/min'}."
         )
     named = {f"MCP_APP['THROTTLE_RATES'][{name!r}]": rate for name, rate in rates.items()}
-    for name, rate in {**named, "MCP_APP['FAILED_AUTH_RATE']": settings.FAILED_AUTH_RATE}.items():
+    own = {f"MCP_APP['{name}']": getattr(settings, name) for name in _RATES}
+    for name, rate in {**named, **own}.items():
         if rate is not None and not (isinstance(rate, str) and _RATE.fullmatch(rate)):
             raise ImproperlyConfigured(f"{name} is {rate!r}; write one such as '100/min', or None.")
     if settings.THROTTLE_CACHE not in django_settings.CACHES:

@@ -96,7 +96,7 @@ UNUSUAL: Final = (
         "list_rooms",
         {"limit": 20},
         Outcome.DENIED,
-        ("UnknownTool", "permission classes refused"),
+        ("UnknownTool", "permission classes refused: CanView"),
         Decision.DENY,
         2,
     ),
@@ -218,7 +218,7 @@ def _record(
     declared = default_server.tools.get(call.tool)
     record = CallRecord(
         started_at=at.timestamp(),
-        duration=call.milliseconds * chance.uniform(0.8, 1.4) / 1000,
+        duration=call.milliseconds * chance.uniform(1, 1.5) / 1000,
         method="tools/call",
         tool=call.tool,
         source="token",

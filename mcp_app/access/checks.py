@@ -97,6 +97,10 @@ class CallerAccess:
         """The hook that leaves it out of the caller's list; empty where none does."""
         return self._hidden.get(declared, "")
 
+    def refused_by(self, declared: Declaration) -> str:
+        """The permission class that did not admit the caller; empty where none refused."""
+        return self._permissions.refused_by(declared)
+
     def switched_off(self, declared: Declaration) -> SwitchedOff | None:
         """What a call of it is told where a switch refuses it."""
         return self._switches.refusal_of(declared)

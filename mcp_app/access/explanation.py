@@ -3,18 +3,18 @@
 It asks what the gates ask, and spends nothing: no throttle counts, and nobody is asked to agree.
 """
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import APIException
-from rest_framework.permissions import AND, OperandHolder, SingleOperandHolder
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.access.lacking import in_words, lacking
+from mcp_app.access.permissions import class_text
 from mcp_app.access.throttling import budget
 from mcp_app.access.view import DeclaredView, method_of
 from mcp_app.catalog.definition import Declaration, Tool
@@ -39,12 +39,14 @@ class Gate:
             depends on the token.
         why: one sentence, or nothing.
         by_token: whether a token decides it, and none was chosen.
+        lacks: Django's permissions that the user was asked for in vain.
     """
 
     name: str
     passed: bool | None
     why: str = ""
     by_token: bool = False
+    lacks: Sequence[str] = field(default=(), compare=False)
 
 
 def explain(declared: Declaration, caller: Caller, access: CallerAccess) -> list[Gate]:
@@ -59,17 +61,6 @@ def explain(declared: Declaration, caller: Caller, access: CallerAccess) -> list
         *_throttles(declared, access),
         *_at_the_call(declared),
     ]
-
-
-def class_text(cls: Any) -> str:
-    """A class by its name, and what `&`, `|` and `~` made of classes as it was written."""
-    if isinstance(cls, SingleOperandHolder):
-        return f"~{class_text(cls.op1_class)}"
-    if isinstance(cls, OperandHolder):
-        kind: object = cls.operator_class
-        sign = "&" if kind is AND else "|"
-        return f"({class_text(cls.op1_class)} {sign} {class_text(cls.op2_class)})"
-    return str(getattr(cls, "__name__", cls))
 
 
 def permission_classes(declared: Declaration) -> tuple[Any, ...]:
@@ -95,7 +86,8 @@ def _permissions(declared: Declaration, caller: Caller, access: CallerAccess) ->
             passed, why = _permits(cls, declared, access)
         missing = [] if passed else in_words(missed)
         name = _("permission %s") % class_text(cls)
-        yield Gate(name, passed, "; ".join(filter(None, (method, why, *missing))))
+        told = "; ".join(filter(None, (method, why, *missing)))
+        yield Gate(name, passed, told, lacks=() if passed else tuple(missed))
 
 
 def _permits(cls: Any, declared: Declaration, access: CallerAccess) -> tuple[bool, str]:

@@ -3,12 +3,12 @@
 A permission class says no and not why. Whatever class it is, it asks the user.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission, PermissionsMixin
+from django.contrib.auth.models import Group, Permission, PermissionsMixin
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -82,7 +82,14 @@ def _groups(names: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _rows(names: Sequence[str]) -> QuerySet[Permission]:
+def having_one_of(names: Collection[str]) -> QuerySet[Group]:
+    """The groups that have at least one of the permissions."""
+    if not names:
+        return Group.objects.none()
+    return Group.objects.filter(permissions__in=_rows(names)).distinct()
+
+
+def _rows(names: Collection[str]) -> QuerySet[Permission]:
     wanted = Q()
     for name in names:
         app, _dot, codename = name.partition(".")

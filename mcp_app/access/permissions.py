@@ -10,12 +10,15 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from rest_framework.exceptions import APIException
 from rest_framework.permissions import (
+    AND,
     AllowAny,
     DjangoModelPermissions,
     DjangoModelPermissionsOrAnonReadOnly,
     IsAdminUser,
     IsAuthenticated,
     IsAuthenticatedOrReadOnly,
+    OperandHolder,
+    SingleOperandHolder,
 )
 
 from mcp_app.access.model_permissions import ModelPermissions
@@ -60,7 +63,8 @@ class Permissions:
     def __init__(self, user: Any) -> None:
         self._user = user
         self._default: Classes | None = None
-        self._said: dict[tuple[Classes, str, Any], bool] = {}
+        self._said: dict[tuple[Classes, str, Any], str] = {}
+        self._refused: dict[Declaration, str] = {}
 
     def admit(self, declared: Declaration, request_for: Callable[[Declaration], Any]) -> bool:
         """Whether every permission class of it says yes. Never raises.
@@ -68,6 +72,17 @@ class Permissions:
         Args:
             request_for: makes DRF's request for what has a declaration's hints.
         """
+        by = self._refusing(declared, request_for)
+        if by:
+            self._refused[declared] = by
+        return not by
+
+    def refused_by(self, declared: Declaration) -> str:
+        """The class that said no when `admit` last asked; empty where none did."""
+        return self._refused.get(declared, "")
+
+    def _refusing(self, declared: Declaration, request_for: Callable[[Declaration], Any]) -> str:
+        """The first class that says no; empty where none does."""
         classes = declared.permission_classes
         if classes is None:
             classes = self._default = self._default or settings.permission_classes
@@ -87,20 +102,35 @@ class Permissions:
         classes: Classes,
         looks: _Looks,
         request_for: Callable[[Declaration], Any],
-    ) -> bool:
+    ) -> str:
+        asked: Any = classes[0]
         try:
             if looks is _Looks.REQUEST:
                 request = request_for(declared)
             else:
                 request = UserRequest(self._user, method_of(declared))
             view: Any = DeclaredView(declared, request)
-            return all(cls().has_permission(request, view) for cls in classes)
+            for asked in classes:
+                if not asked().has_permission(request, view):
+                    return class_text(asked)
         except (APIException, Http404, PermissionDenied):
-            return False
+            return class_text(asked)
         except BaseException:
             # A gate that breaks stays shut, and one broken gate hides nothing else.
             logger.exception("A permission class of %s %r failed", declared.noun, declared.key)
-            return False
+            return class_text(asked)
+        return ""
+
+
+def class_text(cls: Any) -> str:
+    """A class by its name, and what `&`, `|` and `~` made of classes as it was written."""
+    if isinstance(cls, SingleOperandHolder):
+        return f"~{class_text(cls.op1_class)}"
+    if isinstance(cls, OperandHolder):
+        kind: object = cls.operator_class
+        sign = "&" if kind is AND else "|"
+        return f"({class_text(cls.op1_class)} {sign} {class_text(cls.op2_class)})"
+    return str(getattr(cls, "__name__", cls))
 
 
 def classes_of(declared: Declaration) -> Classes:

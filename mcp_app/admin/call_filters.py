@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.audit.outcomes import GROUPS, OutcomeGroup
+from mcp_app.audit.outcomes import NOT_OK, RESULTS, OutcomeGroup
 from mcp_app.audit.periods import beginning, end, local
 from mcp_app.audit.search import lookup_in, of_token, of_user
 from mcp_app.catalog.registry import default_server
@@ -160,12 +160,20 @@ class ResultFilter(ChoiceFilter):
     parameters = ("result",)
 
     def offered(self) -> Choices:
-        """The groups of outcomes."""
-        return list(OutcomeGroup.choices)
+        """The groups of outcomes, and all but the first together."""
+        return [*OutcomeGroup.choices, (NOT_OK, _("All that is not OK"))]
 
     def narrowed(self, rows: Rows) -> Rows:
         """By the index over outcomes."""
-        return rows.filter(outcome__in=GROUPS[OutcomeGroup(self.value())])
+        outcomes = self.outcomes()
+        if outcomes is None:
+            raise ValueError(self.value())
+        return rows.filter(outcome__in=outcomes)
+
+    def outcomes(self) -> frozenset[str] | None:
+        """Those that it admits; None for any, and where its value cannot be read."""
+        found = RESULTS.get(self.value())
+        return None if found is None else frozenset(found)
 
 
 class OutcomeFilter(ChoiceFilter):

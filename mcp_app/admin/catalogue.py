@@ -8,7 +8,8 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.access.explanation import class_text, permission_classes
+from mcp_app.access.explanation import permission_classes
+from mcp_app.access.permissions import class_text
 from mcp_app.access.switches import Switches
 from mcp_app.admin.details import details
 from mcp_app.admin.entries import LABELS, Entry, entries, find

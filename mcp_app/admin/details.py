@@ -8,7 +8,8 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
 
-from mcp_app.access.explanation import class_text, permission_classes, throttle_classes
+from mcp_app.access.explanation import permission_classes, throttle_classes
+from mcp_app.access.permissions import class_text
 from mcp_app.access.throttling import rate_of
 from mcp_app.access.view import method_of
 from mcp_app.admin.display import codes

@@ -28,6 +28,7 @@ from mcp_app.admin.display import (
     moment,
     outcome_badge,
     prefix,
+    tone,
     two_lines,
 )
 from mcp_app.admin.exporting import ExportPages
@@ -36,10 +37,11 @@ from mcp_app.admin.paging import BoundedPaginator
 from mcp_app.admin.stories import StoryPage
 from mcp_app.admin.tails import TailPage
 from mcp_app.audit.chain import sealed_to
+from mcp_app.audit.outcomes import GROUP_MEANINGS, GROUPS, MEANINGS, OutcomeGroup
 from mcp_app.audit.search import lookup_in, of_user
 from mcp_app.audit.storage import database
 from mcp_app.conf import settings
-from mcp_app.models import CallEvent
+from mcp_app.models import CallEvent, CallOutcome
 
 FILTERS: Final = (
     PeriodFilter,
@@ -103,7 +105,8 @@ class CallEventAdmin(OverviewPage, TailPage, StoryPage, ExportPages):
         kept = [(name, value) for name, value in said if value or name not in FIELDS]
         if kept != said:
             return HttpResponseRedirect(f"{request.path}?{urlencode(kept)}")
-        return super().changelist_view(request, {"title": _("Calls"), **(extra_context or {})})
+        shown = {"title": _("Calls"), "legend": legend(), **(extra_context or {})}
+        return super().changelist_view(request, shown)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[CallEvent], search_term: str
@@ -144,6 +147,14 @@ class CallEventAdmin(OverviewPage, TailPage, StoryPage, ExportPages):
     def is_sealed(self, request: HttpRequest, event: CallEvent) -> bool:
         """Whether `mcp_seal --verify` would tell of a change."""
         return bool(event.pk <= _sealed_to(request))
+
+
+def legend() -> list[tuple[OutcomeGroup, Any, list[tuple[CallOutcome, Any, str]]]]:
+    """Every group and outcome, and what it means; the outcomes with their tone."""
+    return [
+        (group, GROUP_MEANINGS[group], [(each, MEANINGS[each], tone(each)) for each in outcomes])
+        for group, outcomes in GROUPS.items()
+    ]
 
 
 def _sealed_to(request: HttpRequest) -> int:

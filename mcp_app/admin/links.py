@@ -79,6 +79,14 @@ def call_url(request: HttpRequest, key: int | None) -> str:
     return address(log, "change", {}, key)
 
 
+def change_url(request: HttpRequest, row: Any) -> str:
+    """The page of a row of any model on this site; empty for who may not see it."""
+    held = registered(request).get(type(row))
+    if held is None or not held.has_view_permission(request, row):
+        return ""
+    return address(held, "change", {}, row.pk)
+
+
 def page_url(request: HttpRequest, model: Any, slug: str, query: Mapping[str, str]) -> str:
     """A page of `model`'s admin on this site; empty for who may not open it."""
     held = registered(request).get(model)

@@ -18,7 +18,7 @@ from mcp_app.admin.entries import find_called
 from mcp_app.admin.links import page_url
 from mcp_app.admin.stops import StopPage
 from mcp_app.audit.gates import Gate, deciding_gate
-from mcp_app.audit.outcomes import GROUP_OF
+from mcp_app.audit.outcomes import GROUP_OF, MEANINGS
 from mcp_app.models import CallEvent, CallOutcome, Catalogue, Token
 
 AROUND: Final = 5
@@ -27,7 +27,7 @@ AROUND: Final = 5
 NEAR: Final = timedelta(days=1)
 """How far away they may be: a session without neighbours must not read its token's whole past."""
 
-ENDINGS: Final[Mapping[str, Any]] = {
+ENDINGS: Final[Mapping[str, Any]] = MEANINGS | {
     CallOutcome.STARTED: _("It has begun, and no end is recorded: it runs, or its process died."),
     CallOutcome.WAITING: _(
         "The user is asked whether it may run, and no answer is recorded: it waits, or its process"
@@ -36,19 +36,17 @@ ENDINGS: Final[Mapping[str, Any]] = {
     CallOutcome.OK: _("It was answered."),
     CallOutcome.ERROR: _("It was answered with an error that its caller can read and act on."),
     CallOutcome.DENIED: _("The caller may not do this."),
-    CallOutcome.REFUSED: _("The request could not be taken as it was sent."),
-    CallOutcome.UNKNOWN: _("It asked for something that does not exist."),
     CallOutcome.INVALID: _("The caller was told which argument does not fit."),
     CallOutcome.UNAUTHENTICATED: _("Nobody knows who that was."),
     CallOutcome.THROTTLED: _("The caller was told to wait."),
     CallOutcome.CANCELLED: _("It was cancelled before it ended."),
-    CallOutcome.TIMEOUT: _("It ran longer than its limit, and was given up."),
     CallOutcome.ASKED: _("The client was asked for input, and is to call again."),
     CallOutcome.FAILED: _(
         "It broke with an exception that nobody expected. The caller read nothing but the"
         " correlation id; the traceback is in the server's log under the same id."
     ),
 }
+"""How one call ended, where that is more than its outcome means."""
 
 
 UNANSWERED: Final[Mapping[str, Any]] = {

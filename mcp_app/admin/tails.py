@@ -13,7 +13,6 @@ from mcp_app.admin.call_filters import FormFilter, ResultFilter, ToolFilter, Use
 from mcp_app.admin.display import client_text, duration, tone
 from mcp_app.admin.pages import Page
 from mcp_app.admin.stops import StopPage
-from mcp_app.audit.outcomes import GROUPS, OutcomeGroup
 from mcp_app.audit.periods import local
 from mcp_app.audit.tailing import MOST, Asked, News, Rows, news, unended
 from mcp_app.models import CallEvent, CallOutcome
@@ -119,9 +118,7 @@ def _wanted(rows: Rows, request: HttpRequest, chosen: list[FormFilter]) -> Rows:
 
 def _outcomes(chosen: list[FormFilter]) -> frozenset[str] | None:
     """Those that are wanted; None for all."""
-    named = [each.value() for each in chosen if isinstance(each, ResultFilter)]
-    groups = [OutcomeGroup(name) for name in named if name in OutcomeGroup.values]
-    return frozenset(GROUPS[groups[0]]) if groups else None
+    return next((each.outcomes() for each in chosen if isinstance(each, ResultFilter)), None)
 
 
 def _row(event: CallEvent) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.audit.credentials import FOUND, NOTHING_KNOWN
 from mcp_app.dispatch.interfaces import (
+    NOT_PERMITTED,
     PERMISSION_DENIED,
     WHILE_ASKED,
     WITHDRAWN,
@@ -171,7 +172,7 @@ def _refusal(event: CallEvent) -> Gate:
     if denied and by and event.error_text == f"hidden by {by}":
         return _hidden(by)
     if denied and by in _HIDING and event.outcome == Outcome.DENIED:
-        return _PERMISSION
+        return _permission(event.error_text)
     if event.decision == Decision.CONFIRM and by in _INCAPABLE:
         return Gate(
             _("Capabilities of the client"),
@@ -186,6 +187,15 @@ def _refusal(event: CallEvent) -> Gate:
         ending = _("The product said no to this call.")
         return Gate(_("Hook before the call"), _("It said no to these arguments."), by, ending)
     return _THROTTLE if event.outcome == Outcome.THROTTLED else NOT_RECORDED
+
+
+def _permission(text: str) -> Gate:
+    """With the class that said no, where the row names it."""
+    said, _colon, by = text.partition(": ")
+    if said != NOT_PERMITTED or not by:
+        return _PERMISSION
+    told = _("It exists, and this class refused the user. The caller read that it does not exist.")
+    return replace(_PERMISSION, told=told, code=by)
 
 
 def _hidden(by: str) -> Gate:

@@ -52,11 +52,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """One of the busiest: a name or a key, its calls, and how many of them went wrong."""
+    """One of the busiest: a name or a key, its calls, and how they went that were not OK."""
 
     key: Any
     calls: int
     failed: int
+    turned_away: int = 0
 
     @property
     def error_rate(self) -> float | None:
@@ -120,20 +121,23 @@ def _by_bucket(rows: QuerySet[CallEvent], spans: Sequence[Bucket]) -> tuple[list
 
 
 def _busiest(rows: QuerySet[CallEvent], by: str, beside: Sequence[CallOutcome] = ()) -> list[Busy]:
-    """The ten, and then what went wrong of theirs: quicker than a condition on every row.
+    """The ten, and then what was not OK of theirs: quicker than a condition on every row.
 
-    Calls of the outcomes `beside` earn no place: what has no others is left out.
+    Calls of the outcomes `beside`, which are turned away, earn no place: what has no others is left
+    out.
     """
     ranked = rows.exclude(outcome__in=beside) if beside else rows
     counted = ranked.values(by).annotate(n=Count("*"))
     busiest = dict(counted.order_by("-n", by).values_list(by, "n")[:BUSIEST])
-    told = (*GROUPS[OutcomeGroup.FAILED], *beside)
+    told = (*GROUPS[OutcomeGroup.FAILED], *GROUPS[OutcomeGroup.TURNED_AWAY])
     theirs = rows.filter(**{f"{by}__in": [*busiest], "outcome__in": told})
     failed: Counter[Any] = Counter()
+    turned_away: Counter[Any] = Counter()
     others: Counter[Any] = Counter()
     for key, outcome, n in theirs.values_list(by, "outcome").annotate(n=Count("*")):
-        (others if outcome in beside else failed)[key] += n
-    return [Busy(key, n + others[key], failed[key]) for key, n in busiest.items()]
+        (failed if GROUP_OF[outcome] is OutcomeGroup.FAILED else turned_away)[key] += n
+        others[key] += n if outcome in beside else 0
+    return [Busy(key, n + others[key], failed[key], turned_away[key]) for key, n in busiest.items()]
 
 
 def _latest_denials(rows: QuerySet[CallEvent]) -> list[CallEvent]:

@@ -1,8 +1,9 @@
-"""How often what is declared was called of late, and how often that went wrong: one aggregate.
+"""How often what is declared was called of late, and how that went: one aggregate.
 
 Of `mcp_call_when` alone, which holds the moment, the name and the outcome of each call.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -44,11 +45,11 @@ def usage(
     """The calls of `names` among those of `rows` that arrived in the period."""
     first = buckets(period, now)[0]
     kept = rows.filter(created_at__gte=first.start, tool__in={name[:LONGEST] for name in names})
-    calls: dict[str, int] = {}
-    failed: dict[str, int] = {}
+    counted: dict[str, Counter[OutcomeGroup | None]] = {}
     for name, outcome, n in kept.order_by().values_list("tool", "outcome").annotate(n=Count("*")):
-        calls[name] = calls.get(name, 0) + n
-        if GROUP_OF.get(outcome) is OutcomeGroup.FAILED:
-            failed[name] = failed.get(name, 0) + n
-    found = {name: Busy(name, n, failed.get(name, 0)) for name, n in calls.items()}
+        counted.setdefault(name, Counter())[GROUP_OF.get(outcome)] += n
+    found = {
+        name: Busy(name, n.total(), n[OutcomeGroup.FAILED], n[OutcomeGroup.TURNED_AWAY])
+        for name, n in counted.items()
+    }
     return Usage(first.query["since"], found)

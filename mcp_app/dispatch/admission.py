@@ -5,7 +5,7 @@ Visible, in scope, within limits, well addressed; then the arguments are bound, 
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from mcp_app.catalog.definition import Declaration, Tool
 from mcp_app.catalog.errors import ArgumentsInvalid
@@ -16,7 +16,13 @@ from mcp_app.dispatch.calls import Call, Manner
 from mcp_app.dispatch.context import Context
 from mcp_app.dispatch.hooks import ALLOWED, CANNOT_ASK, Confirm, Deny, judged
 from mcp_app.dispatch.inputs import Binding, Inputs, InputUnavailable
-from mcp_app.dispatch.interfaces import PERMISSION_DENIED, WITHDRAWN, Decision, Outcome
+from mcp_app.dispatch.interfaces import (
+    NOT_PERMITTED,
+    PERMISSION_DENIED,
+    WITHDRAWN,
+    Decision,
+    Outcome,
+)
 from mcp_app.dispatch.manners import CALLING, PROMPTING, READING
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.protocol.errors import (
@@ -32,7 +38,6 @@ from mcp_app.protocol.errors import (
 )
 
 Declared = TypeVar("Declared", bound=Declaration)
-_NOT_PERMITTED: Final = "permission classes refused"
 
 
 def call_tool(inbound: Inbound, services: Services) -> Call:
@@ -192,7 +197,9 @@ def _visible(found: Declared | None, inbound: Inbound, unknown: ProtocolError) -
         # Such a caller may guess at names; what the arguments hold is only known to the target.
         _note(found, inbound)
         record.error_class = inbound.access.hidden_by(found)
-        told = f"hidden by {record.error_class}" if record.error_class else _NOT_PERMITTED
+        by = inbound.access.refused_by(found)
+        refused = f"{NOT_PERMITTED}: {by}" if by else NOT_PERMITTED
+        told = f"hidden by {record.error_class}" if record.error_class else refused
         record.error_text = told
     raise unknown
 

@@ -21,6 +21,8 @@ WITHDRAWN: Final = "The call was permitted when it was asked about, and is not a
 """The error text of a call that a gate lets in no more once its user has agreed to it."""
 PERMISSION_DENIED: Final = "PermissionDenied"
 """The error class where that gate was a permission class."""
+NOT_PERMITTED: Final = "permission classes refused"
+"""How the error text of a call begins that they did not let in; then come a colon and the class."""
 WHILE_ASKED: Final = "while the user was asked whether it may run"
 """The error text of a call that its client cancelled meanwhile."""
 

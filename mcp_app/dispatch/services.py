@@ -35,6 +35,10 @@ class Access(Protocol):
         """The hook that does not let `permits` admit it; empty where it is no hook."""
         ...
 
+    def refused_by(self, declared: Declaration) -> str:
+        """The permission class that did not let `permits` admit it; empty where it is none."""
+        ...
+
     def switched_off(self, declared: Declaration) -> SwitchedOff | None:
         """What a call of it is told where an administrator has turned it off."""
         ...

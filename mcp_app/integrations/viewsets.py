@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from mcp_app.access.explanation import class_text
+from mcp_app.access.permissions import class_text
 from mcp_app.catalog import keywords
 from mcp_app.catalog.declaration import Options, made
 from mcp_app.catalog.foreign import CONTEXT

@@ -14,6 +14,7 @@ from mcp_app.protocol.methods import RECORDED
 from mcp_app.transports.gates import Accepts
 from mcp_app.transports.incoming import EVENT_STREAM, HttpReply
 from mcp_app.transports.recording import recorder
+from mcp_app.transports.strangers import strangers
 
 ACCEPTED: Final = HttpReply(202)
 
@@ -22,6 +23,8 @@ def conclude(record: CallRecord, method: str) -> Future[bool] | None:
     """Hand the event over if there is one to keep; its answer waits for the future."""
     record.duration = time.time() - record.started_at
     if method not in RECORDED and record.outcome == Outcome.OK:
+        return None
+    if not strangers.may_leave_row(record):
         return None
     return recorder().submit(record)
 

@@ -12,12 +12,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from mcp_app.admin import paging
-from mcp_app.audit.outcomes import GROUPS
+from mcp_app.audit.outcomes import GROUP_MEANINGS, GROUPS, MEANINGS, OutcomeGroup
 from mcp_app.audit.seals import seal
 from mcp_app.auth.hashing import Secret
 from mcp_app.dispatch.interfaces import Decision, Outcome
 from mcp_app.models import CallDecision, CallEvent, CallOutcome, Token
 from tests.admin.pages import url as page_url
+from tests.admin.words import words
 
 Issued = tuple[Token, Secret]
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
@@ -105,6 +106,7 @@ def test_the_choices_are_the_dispatchers_words() -> None:
         ({"result": "ok"}, {"ana"}),
         ({"result": "turned_away"}, {"gone", "nobody"}),
         ({"result": "failed"}, set()),
+        ({"result": "not_ok"}, {"gone", "nobody"}),
         ({"decision": "deny"}, {"gone"}),
         ({"decision": "no such"}, set()),
         ({"client": "Claude Code"}, {"ana"}),
@@ -181,6 +183,21 @@ def test_what_cannot_be_read_finds_nothing_wrong(
 ) -> None:
     response = boss_client.get(url("changelist"), query)
     assert (response.status_code, response["Location"]) == (302, f"{url('changelist')}?e=1")
+
+
+def test_one_choice_finds_whatever_is_not_ok(boss_client: Client, db: None) -> None:
+    events = {each: CallEvent.objects.create(outcome=each) for each in CallOutcome}
+    assert found(boss_client, events, result="not_ok") == {*CallOutcome} - {CallOutcome.OK}
+    text = boss_client.get(url("changelist"), {"result": "not_ok"}).content.decode()
+    assert '<option value="not_ok" selected>All that is not OK</option>' in text
+
+
+def test_the_list_says_what_each_result_and_outcome_means(boss_client: Client) -> None:
+    legend = boss_client.get(url("changelist")).content.decode().partition('id="mcp-outcomes"')[2]
+    text = words(legend.partition("</details>")[0])
+    for each in (*OutcomeGroup, *CallOutcome):
+        assert str(each.label) in text
+        assert str(GROUP_MEANINGS.get(each) or MEANINGS[each]) in text
 
 
 def test_yesterday_is_a_click_away(boss_client: Client, events: dict[str, CallEvent]) -> None:

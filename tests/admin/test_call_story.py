@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from mcp_app.admin import CallEventAdmin
 from mcp_app.models import CallEvent, Token
+from mcp_app.testing import MCPClient
 from tests.admin.pages import url as page_url
 
 
@@ -323,3 +324,32 @@ def test_it_stands_under_another_admin_site(boss_client: Client, denied: CallEve
         listed = reverse("story_site:mcp_app_callevent_changelist")
     assert f'<a href="{listed}?user=ana">' in text
     assert "ana</dd>" in text
+
+
+@pytest.mark.parametrize(
+    ("tool", "by"), [("list_rooms", "CanView"), ("server_stats", "IsAdminUser")]
+)
+def test_a_denied_call_names_the_permission_class_that_said_no(
+    boss_client: Client, issued: Any, tool: str, by: str
+) -> None:
+    MCPClient(issued[1].reveal()).call(tool)
+    event = CallEvent.objects.get()
+    text = read(boss_client, event)
+    assert f"Gate Permission classes {by} It exists, and this class refused the user." in text
+    explain = f"of=default%3Atool%3A{tool}&amp;user=ana&amp;token={event.token_lookup}"
+    assert explain in boss_client.get(url("change", event.pk)).content.decode()
+
+
+def test_a_row_that_names_no_class_tells_of_the_classes(
+    boss_client: Client, who: dict[str, Any]
+) -> None:
+    event = CallEvent.objects.create(
+        **who,
+        outcome="denied",
+        decision="deny",
+        error_class="UnknownTool",
+        error_text="permission classes refused",
+    )
+    assert "Permission classes It exists, and its permission classes refused" in read(
+        boss_client, event
+    )

@@ -238,8 +238,9 @@ def test_calls_of_the_week_are_counted_from_the_index_in_one_query(
     with CaptureQueriesContext(connection) as captured:
         text = words(boss_client.get(LIST).content.decode())
     counted = [query["sql"] for query in captured if "mcp_app_callevent" in query["sql"]]
-    assert "4 25 % went wrong" in text
-    assert "4 calls in 7 days" in words(entry(boss_client, "tool", "shelf_close"))
+    assert "4 25 % went wrong, 1 turned away" in text
+    page = words(entry(boss_client, "tool", "shelf_close"))
+    assert "4 calls in 7 days , 25 % went wrong, 1 turned away" in page
     assert len(counted) == 1
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":

@@ -6,6 +6,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group, Permission
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
@@ -16,6 +17,8 @@ from mcp_app.access.explanation import Gate
 from mcp_app.auth.tokens import issue, revoke
 from mcp_app.catalog.registry import default_server
 from mcp_app.models import CallEvent
+from project.quiz.models import Room
+from project.quiz.permissions import CanChange
 from tests.admin.pages import url as page_url
 from tests.admin.words import words
 
@@ -166,3 +169,39 @@ def test_it_writes_nothing(boss_client: Client, issued: Any) -> None:
     verbs = {query["sql"].split()[0] for query in captured}
     assert verbs == {"SELECT"}
     assert not CallEvent.objects.exists()
+
+
+@pytest.fixture
+def guarded(ana: Any, declared: None) -> Iterator[Group]:
+    """A tool that asks for a permission, which a group has; Ana is in another group."""
+    having = Group.objects.create(name="closers")
+    having.permissions.add(Permission.objects.get(codename="change_room"))
+    ana.groups.add(Group.objects.create(name="readers"))
+
+    @default_server.tool(permission_classes=[CanChange], queryset=Room.objects.all())
+    def guarded_close(room: str) -> None:
+        """Close."""
+
+    yield having
+    default_server.remove("guarded_close")
+
+
+def test_it_leads_to_the_user_and_to_the_groups_that_matter(
+    boss_client: Client, ana: Any, guarded: Group
+) -> None:
+    query = asked(of="default:tool:guarded_close")
+    text = boss_client.get(EXPLAIN, query).content.decode()
+    assert f'<a href="/admin/auth/user/{ana.pk}/change/">ana</a>' in text
+    assert f'<a href="/admin/auth/group/{ana.groups.get().pk}/change/">readers</a>' in text
+    assert f'<a href="/admin/auth/group/{guarded.pk}/change/">closers</a>' in text
+    assert "Groups that have what the user lacks closers" in words(text)
+
+
+def test_it_leads_to_no_page_that_the_viewer_may_not_see(
+    staff_client: Callable[..., Client], guarded: Group
+) -> None:
+    client = staff_client("view_catalogue", "explain_catalogue")
+    text = client.get(EXPLAIN, asked(of="default:tool:guarded_close")).content.decode()
+    assert "permission CanChange" in text
+    assert "/admin/auth/" not in text
+    assert "Where that is set" not in text

@@ -60,10 +60,10 @@ def test_it_has_the_numbers_of_its_period(boss_client: Client, calls: list[CallE
     assert "Calls 8 Error rate 12.5 % went wrong; turned away not counted Turned away 12.5 %" in day
     assert "Median duration 4.0 ms 95 % took at most 8.0 ms" in day
     assert "Together 8 5 1 1 1 12.5 %" in day
-    assert "Busiest tools Tool Calls Went wrong list_rooms 8 1 12.5 %" in day
-    assert "Busiest users User Calls Went wrong ana 8 1 12.5 %" in day
-    assert "Busiest tokens Token Calls Went wrong laptop 8 1 12.5 %" in day
-    assert "Busiest clients Client Calls Went wrong Claude Code 8 1 12.5 %" in day
+    assert "Busiest tools Tool Calls Went wrong Turned away list_rooms 8 1 12.5 % 1" in day
+    assert "Busiest users User Calls Went wrong Turned away ana 8 1 12.5 % 1" in day
+    assert "Busiest tokens Token Calls Went wrong Turned away laptop 8 1 12.5 % 1" in day
+    assert "Busiest clients Client Calls Went wrong Turned away Claude Code 8 1 12.5 % 1" in day
     assert "get_room" not in day
     assert "Calls 9 Error rate 11.1 %" in week
     assert "get_room 1 0 0 %" in week
@@ -104,11 +104,13 @@ def test_an_hour_of_another_zone_leads_to_its_calls(
         assert found.result_count == 1
 
 
-def test_denials_say_which_gate(boss_client: Client, calls: list[CallEvent]) -> None:
+def test_the_latest_that_were_turned_away_say_by_which_gate(
+    boss_client: Client, calls: list[CallEvent]
+) -> None:
     CallEvent.objects.filter(outcome="denied").update(
         decision="deny", error_class="InsufficientScope"
     )
-    text = page(boss_client).partition("Latest denials")[2]
+    text = page(boss_client).partition("Latest turned away")[2]
     assert "list_rooms ana Denied Scopes of the token" in words(text)
     denied = next(event for event in calls if event.outcome == "denied")
     assert url("change", denied.pk) in text
@@ -117,7 +119,7 @@ def test_denials_say_which_gate(boss_client: Client, calls: list[CallEvent]) -> 
 def test_of_no_calls_it_says_so(boss_client: Client, db: None) -> None:
     text = words(page(boss_client, "month"))
     assert "There were no calls in the last 30 days." in text
-    assert "Nobody was denied in the last 30 days." in text
+    assert "None in the last 30 days." in text
     assert "Calls 0 Error rate - went wrong; turned away not counted Turned away -" in text
     assert "Median duration - 95 % took at most -" in text
 

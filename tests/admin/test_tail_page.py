@@ -161,6 +161,12 @@ def test_filters_hold_for_what_is_told(boss_client: Client) -> None:
     ]
 
 
+def test_all_that_is_not_ok_can_be_watched(boss_client: Client) -> None:
+    shown = [CallEvent.objects.create(outcome=each).pk for each in ("denied", "failed")]
+    CallEvent.objects.create(outcome="ok")
+    assert keys(rows(boss_client, result="not_ok")) == shown[::-1]
+
+
 def test_a_filter_that_does_not_exist_is_none(boss_client: Client) -> None:
     event = CallEvent.objects.create(outcome="ok")
     assert keys(rows(boss_client, result="x", cursor="y", have="z", floor="\0")) == [event.pk]

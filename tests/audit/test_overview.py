@@ -127,7 +127,7 @@ def test_an_outcome_of_a_later_version_is_counted_too(db: None) -> None:
     assert of().totals.total == 1
 
 
-def test_the_busiest_stand_first_with_what_went_wrong(db: None, django_user_model: Any) -> None:
+def test_the_busiest_stand_first_with_what_was_not_ok(db: None, django_user_model: Any) -> None:
     ana = django_user_model.objects.create_user("ana")
     for outcome in ("ok", "error", "denied"):
         make(outcome=outcome, tool="list_rooms", user=ana, token_id=7, client_name="Claude Code")
@@ -135,10 +135,10 @@ def test_the_busiest_stand_first_with_what_went_wrong(db: None, django_user_mode
     make(outcome="ok", tool="get_room")
     make(outcome="unauthenticated")
     found = of()
-    assert found.tools == [Busy("list_rooms", 3, 1), Busy("get_room", 2, 1)]
-    assert found.users == [Busy(ana.pk, 3, 1)]
-    assert found.tokens == [Busy(7, 3, 1)]
-    assert found.clients == [Busy("Claude Code", 3, 1), Busy("Cursor", 1, 1)]
+    assert found.tools == [Busy("list_rooms", 3, 1, 1), Busy("get_room", 2, 1)]
+    assert found.users == [Busy(ana.pk, 3, 1, 1)]
+    assert found.tokens == [Busy(7, 3, 1, 1)]
+    assert found.clients == [Busy("Claude Code", 3, 1, 1), Busy("Cursor", 1, 1)]
     assert found.tools[0].error_rate == 1 / 3
 
 
@@ -147,8 +147,8 @@ def test_a_name_that_nothing_has_is_no_busy_tool(db: None) -> None:
         make(outcome="unknown", tool="no_such_tool", client_name="Cursor")
     for outcome in ("unknown", "ok", "failed"):
         make(outcome=outcome, tool="came_late", client_name="Cursor")
-    assert of().tools == [Busy("came_late", 3, 1)]
-    assert of().clients == [Busy("Cursor", 6, 1)]
+    assert of().tools == [Busy("came_late", 3, 1, 1)]
+    assert of().clients == [Busy("Cursor", 6, 1, 4)]
 
 
 def test_no_more_than_ten_are_the_busiest(db: None) -> None:

@@ -53,7 +53,7 @@ def test_what_is_offered_to_paste_works_as_it_is_written(product: Product, tmp_p
     assert sorted(python) == tools
     assert sorted(typescript) == tools
     assert not called["result"].get("isError")
-    assert "list_rooms" in product.administrator.read("mcp_app/callevent/?client=curl")
+    assert "curl 1" in product.administrator.read("mcp_app/callevent/?client=curl")
 
 
 def test_the_inspectors_line_opens_the_server(product: Product, tmp_path: Path) -> None:

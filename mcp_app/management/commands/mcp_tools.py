@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from mcp_app.access.explanation import class_text, permission_classes
+from mcp_app.access.explanation import permission_classes
+from mcp_app.access.permissions import class_text
 from mcp_app.catalog.definition import Tool
 from mcp_app.catalog.registry import default_server
 from mcp_app.management.callers import find_caller

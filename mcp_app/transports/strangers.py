@@ -1,0 +1,125 @@
+"""What requests without a good credential leave in the call log: so many rows, and their number.
+
+Counted by each process for itself: to turn a flood away must not cost more than its answers. It
+knows nothing of who may call.
+"""
+
+import atexit
+import ipaddress
+import os
+import secrets
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from mcp_app.conf import settings
+from mcp_app.dispatch.dispatcher import new_record
+from mcp_app.dispatch.interfaces import CallRecord, Outcome
+from mcp_app.rates.window import Rate
+from mcp_app.transports.recording import recorder
+
+ADDRESSES: Final = 10
+"""So many addresses may use up their rows at one process; then there are none for others."""
+
+_NETWORK: Final = 64
+"""Bits of an IPv6 address that one customer of a network has, who may choose the rest."""
+
+
+@dataclass(slots=True, eq=False)
+class _Window:
+    rate: Rate
+    began: float = field(default_factory=time.time)
+    clock: float = field(default_factory=time.monotonic)
+    rows: Counter[str] = field(default_factory=Counter)
+    """By the network that they came from."""
+    stored: int = 0
+    left_out: int = 0
+    address: str | None = None
+    """Whose those were that were left out, if it was one."""
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is over."""
+        return self.clock + self.rate.seconds - time.monotonic()
+
+    def fits(self, address: str | None) -> bool:
+        """Count one request; whether it may leave a row of its own."""
+        network, limit = _network(address), self.rate.limit
+        if self.rows[network] < limit and self.stored < ADDRESSES * limit:
+            self.rows[network] += 1
+            self.stored += 1
+            return True
+        self.address = address if self.left_out == 0 or address == self.address else None
+        self.left_out += 1
+        return False
+
+    def record(self) -> CallRecord:
+        """The row that stands for all that have none."""
+        record = new_record(correlation_id=secrets.token_hex(16))
+        record.started_at, record.duration = self.began, 0.0
+        record.outcome, record.address = Outcome.UNAUTHENTICATED, self.address
+        record.error_text = (
+            f"{self.left_out} more within {self.rate.seconds:g} seconds have no rows of their own"
+        )
+        return record
+
+
+class Strangers:
+    """The rows that one process has stored for nobody, in the window that is open."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Count from nothing, as a new process does."""
+        self._lock = threading.Lock()
+        self._window: _Window | None = None
+
+    def may_leave_row(self, record: CallRecord) -> bool:
+        """Whether it is somebody's, or one of those of nobody that are recorded one by one."""
+        if record.source or settings.UNAUTHENTICATED_ROWS is None:
+            return True
+        with self._lock:
+            window = self._window
+            if window is None or (window.left <= 0 and not window.left_out):
+                window = self._window = _Window(Rate.parse(settings.UNAUTHENTICATED_ROWS))
+            fits = window.fits(record.address)
+            if window.left_out == 1 and not fits:
+                self._close_later(window)
+        return fits
+
+    def tell(self) -> None:
+        """End the window now, and record how many were left out of it."""
+        if (window := self._window) is not None:
+            self._close(window)
+
+    def _close(self, window: _Window) -> None:
+        with self._lock:
+            if self._window is not window:
+                return
+            self._window = None
+        if window.left_out:
+            recorder().submit(window.record())
+
+    def _close_later(self, window: _Window) -> None:
+        timer = threading.Timer(max(window.left, 0.0), self._close, [window])
+        timer.daemon = True
+        timer.start()
+
+
+def _network(address: str | None) -> str:
+    try:
+        known = ipaddress.ip_address((address or "").partition("%")[0])
+    except ValueError:
+        return "unknown"
+    if isinstance(known, ipaddress.IPv4Address) or known.ipv4_mapped:
+        return str(known)
+    return str(ipaddress.ip_network((known, _NETWORK), strict=False))
+
+
+strangers: Final = Strangers()
+atexit.register(strangers.tell)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=strangers.forget)
