@@ -261,6 +261,7 @@ def test_what_an_administrator_issued_is_listed_and_can_be_revoked(
     token, secret = issue(user=ana, name="wide", scopes=["rooms:burn"])
     page = browser.get(url("tokens"))
     assert "an administrator can rotate it" in text_of(page)
+    assert "Times are in the time zone UTC." in text_of(page)
     assert url("rotate", token.pk) not in page.content.decode()
     browser.post(url("revoke", token.pk))
     assert not works(secret.reveal())
