@@ -3,12 +3,14 @@
 They hang from a `ModelAdmin`, so they come along to whichever admin site registers it.
 """
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final
 
 from django import forms
+from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin.sites import all_sites
 from django.core.exceptions import PermissionDenied
@@ -21,6 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from mcp_app.auth.hashing import public
 
 LIST: Final = "changelist"
+INDEX: Final = "admin/mcp_app/index.html"
 CUT: Final = _(
     "A secret was pasted. It was cut to its public prefix, which finds all that it would: a secret "
     "in an address stays in the browser's history and in the logs of servers."
@@ -67,6 +70,11 @@ class PagesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
     class Media:
         css: ClassVar = {"all": ["mcp_app/admin.css"]}
         js: ClassVar = [forms.Script("mcp_app/public.js", defer=True, **{"data-cut": CUT})]
+
+    def __init__(self, model: Any, admin_site: Any) -> None:
+        super().__init__(model, admin_site)
+        # Once the site is known, which may be any; one with an index of its own keeps that.
+        admin_site.index_template = admin_site.index_template or INDEX
 
     def pages(self) -> list[Page]:
         """Override to add some: `[*super().pages(), Page(...)]`."""
@@ -139,13 +147,53 @@ class PagesAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at
 
 def links(request: HttpRequest) -> list[Link]:
     """The pages of the admin site that answers `request`, for whoever asks."""
+    return [_link(request, held, page) for held, page in _linked(request)]
+
+
+def beside_models(request: HttpRequest, app_list: Sequence[Any]) -> list[Any]:
+    """The apps of an admin site's index, with the pages that somebody may open after the models."""
+    rows = defaultdict[str, list[Any]](list)
+    for held, page in _linked(request):
+        if page.slug != LIST:
+            rows[held.opts.app_label].append(_row(held, page))
+    found = [
+        {**app, "models": [*app["models"], *rows.pop(app["app_label"], [])]} for app in app_list
+    ]
+    return found + [_app(label, models) for label, models in rows.items()]
+
+
+def _linked(request: HttpRequest) -> list[tuple[PagesAdmin, Page]]:
     return [
-        _link(request, held, page)
+        (held, page)
         for held in registered(request).values()
         if isinstance(held, PagesAdmin)
         for page in held.pages()
         if page.linked and held.may_open(request, page)
     ]
+
+
+def _row(held: PagesAdmin, page: Page) -> dict[str, Any]:
+    """A page as the index has models: one that can be viewed."""
+    return {
+        "model": None,
+        "object_name": page.slug,
+        "name": page.title,
+        "perms": {},
+        "admin_url": held.page_url(page.slug),
+        "add_url": None,
+        "view_only": True,
+    }
+
+
+def _app(label: str, models: list[Any]) -> dict[str, Any]:
+    """An app of whose models the person may see none: it has no page, so its first one is that."""
+    return {
+        "name": apps.get_app_config(label).verbose_name,
+        "app_label": label,
+        "app_url": models[0]["admin_url"],
+        "has_module_perms": True,
+        "models": models,
+    }
 
 
 def registered(request: HttpRequest) -> dict[Any, admin.ModelAdmin]:  # type: ignore[type-arg]

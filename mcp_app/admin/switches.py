@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.access.switches import same, turn
 from mcp_app.admin.affected import affected
-from mcp_app.admin.display import mark, moment, two_lines
+from mcp_app.admin.display import mark, moment, moment_of, two_lines
 from mcp_app.admin.entries import find, find_switched
 from mcp_app.admin.lifting import LiftPage
 from mcp_app.admin.links import page_url
@@ -30,6 +30,13 @@ DONE_BY: Final = {
     SwitchKind.MAINTENANCE: _("Close it"),
 }
 """What the buttons say that do it."""
+UNTIL: Final = moment_of("until", _("until"))
+STORY: Final = (
+    moment_of("since", _("since")),
+    "set_by",
+    moment_of("lifted_at", _("lifted")),
+    "lifted_by",
+)
 SURE: Final = "_sure"
 """The field by which a person confirms, with what they were shown."""
 
@@ -57,7 +64,6 @@ class SwitchAdmin(LiftPage):
     list_select_related = ("set_by", "lifted_by")
     search_fields = ("name", "reason")
     actions = ("lift_switches",)
-    readonly_fields = ("since", "set_by", "lifted_at", "lifted_by")
     show_facets = admin.ShowFacets.NEVER
 
     def add_view(
@@ -93,20 +99,24 @@ class SwitchAdmin(LiftPage):
         """The form's own, or the whole row."""
         if obj is None:
             return ("kind", "target", "reason", "ending", "until")
-        whole = ("kind", "server", "noun", "name", "reason", "until", *self.readonly_fields)
-        return (*whole, *self.get_readonly_fields(request, obj)[len(self.readonly_fields) :])
+        known = ("kind", "server", "noun", "name", "reason", UNTIL, *STORY)
+        return (*known, *self._ways(request, obj))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """With a link to what it is for, for those who may follow it."""
-        url = self._entry_url(request, obj)
+        """What is known of one beside its columns."""
+        return (UNTIL, *STORY, *self._ways(request, obj))
+
+    def _ways(self, request: HttpRequest, switch: Switch | None) -> tuple[Any, ...]:
+        """A link to what it is for, for those who may follow it."""
+        url = self._entry_url(request, switch)
         if not url:
-            return self.readonly_fields
+            return ()
 
         @admin.display(description=_("in the catalogue"))
         def in_catalogue(switch: Switch) -> Any:
             return format_html('<a href="{}">{}</a>', url, switch.name)
 
-        return (*self.readonly_fields, in_catalogue)
+        return (in_catalogue,)
 
     def _entry_url(self, request: HttpRequest, switch: Switch | None) -> str:
         entry = find_switched(switch.server, switch.noun, switch.name) if switch else None

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.display import badge, codes, lines, moment, two_lines
+from mcp_app.admin.display import badge, codes, lines, moment, moment_of, two_lines
 from mcp_app.admin.filters import OwnerFilter, StatusFilter
 from mcp_app.admin.histories import history
 from mcp_app.admin.subjects import SOURCE
@@ -36,7 +36,13 @@ ASKED = [
     (_("What it may do"), {"fields": NARROWING}),
     (_("How long"), {"fields": ("expiry", "expires_at")}),
 ]
-STORY = ("status_badge", "created_at", "created_by", "revoked_at")
+EXPIRES = moment_of("ends_at", _("Expires"))
+STORY = (
+    "status_badge",
+    moment_of("created_at", _("created")),
+    "created_by",
+    moment_of("revoked_at", _("revoked")),
+)
 
 
 class UserSelect(AutocompleteSelect):
@@ -123,16 +129,18 @@ class TokenAdmin(TokenBulk):
         """What is asked for, or what is known."""
         if obj is None:
             return ASKED
-        narrowing = NARROWING if self._changes(request, obj) else NARROWED
-        known = ("name", "user", *narrowing, "expires_at", "note")
+        changes = self._changes(request, obj)
+        narrowing = (*NARROWING, "expires_at") if changes else (*NARROWED, EXPIRES)
+        known = ("name", "user", *narrowing, "note")
         return [(None, {"fields": known}), (_("State"), {"fields": STORY})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """A token never changes hands, and one that is over does nothing any more."""
         if obj is None:
             return ()
-        dead = ("name", "expires_at") if obj.is_over else ()
-        return ("user", *dead, *(() if self._changes(request, obj) else NARROWED), *STORY)
+        dead = ("name",) if obj.is_over else ()
+        kept = () if self._changes(request, obj) else (*NARROWED, EXPIRES)
+        return ("user", *dead, *kept, *STORY)
 
     def _changes(self, request: HttpRequest, token: Token) -> bool:
         """Whether the person may change what the token may do."""

@@ -237,15 +237,26 @@ def _rules_for(
 
 
 def _escaped(text: str) -> set[str]:
-    """How messages write `text`: as Python, JSON, URLs and HTML do."""
-    sent = text.encode(errors="replace")
+    """How messages write `text`: as Python, JSON, URLs and HTML do, browsers and MarkupSafe too.
+
+    Letters beyond ASCII are escaped in some of them, and stay in others.
+    """
+    sent, marked = text.encode(errors="replace"), html.escape(text)
     return {
         repr(text)[1:-1],
         repr(sent)[2:-1],
+        ascii(text)[1:-1],
+        text.encode("unicode_escape").decode(),
         json.dumps(text)[1:-1],
+        json.dumps(text, ensure_ascii=False)[1:-1],
         quote(sent),
+        quote(sent, safe=""),
+        quote(sent, safe="!~*'()"),
         quote_plus(sent),
-        html.escape(text),
+        html.escape(text, quote=False),
+        marked,
+        marked.replace("&quot;", "&#34;").replace("&#x27;", "&#39;"),
+        marked.encode("ascii", "xmlcharrefreplace").decode(),
     }
 
 

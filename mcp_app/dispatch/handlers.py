@@ -11,7 +11,7 @@ from mcp_app.catalog.definition import Declaration
 from mcp_app.dispatch.admission import call_tool, get_prompt, read_resource
 from mcp_app.dispatch.calls import Call
 from mcp_app.dispatch.completion import NOTHING, complete
-from mcp_app.dispatch.listening import KINDS, Listening, can_read, listen
+from mcp_app.dispatch.listening import KINDS, MOST_WATCHED, Listening, can_watch, listen
 from mcp_app.dispatch.services import Access, Inbound, Services
 from mcp_app.protocol import cursor as cursors
 from mcp_app.protocol import headers as names
@@ -28,9 +28,6 @@ class Answer:
     result: Mapping[str, Any]
     headers: Mapping[str, str] = field(default_factory=dict)
 
-
-MOST_SUBSCRIPTIONS: Final = 1000
-"""Resources that one session may watch."""
 
 Handler = Callable[[Inbound, Services], Answer | Call | Listening]
 
@@ -141,11 +138,11 @@ def set_level(inbound: Inbound, services: Services) -> Answer:
 def subscribe(inbound: Inbound, services: Services) -> Answer:
     """`2025-11-25 server/resources` Subscriptions, for the session."""
     uri = inbound.params["uri"]
-    if not can_read(uri, inbound, services):
+    if not can_watch(uri, inbound, services):
         raise ResourceNotFound(uri)
     known = inbound.session.subscriptions if inbound.session is not None else ()
-    if len(known) >= MOST_SUBSCRIPTIONS:
-        raise InvalidParams(f"A session may watch at most {MOST_SUBSCRIPTIONS} resources.")
+    if len(known) >= MOST_WATCHED:
+        raise InvalidParams(f"A session may watch at most {MOST_WATCHED} resources.")
     _remember(inbound, services, subscriptions=sorted({*known, uri}))
     return Answer({})
 

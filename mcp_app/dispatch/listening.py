@@ -23,6 +23,10 @@ FILTERS: Final[Mapping[str, str]] = {
     "resourcesListChanged": "resources",
 }
 KINDS: Final = tuple(FILTERS.values())
+MOST_WATCHED: Final = 1000
+"""Resources that one session, or one subscription, may watch."""
+_LONGEST_URI: Final = 2048
+"""Characters of the URI of a resource that is watched, since it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def listen(inbound: Inbound, services: Services) -> Listening:
 
     Raises:
         MethodNotFound: this door does not stream.
-        InvalidParams: the filter is malformed.
+        InvalidParams: the filter is malformed, or names too many resources.
     """
     if not inbound.streams:
         raise MethodNotFound("Method not found")
@@ -81,7 +85,9 @@ def listen(inbound: Inbound, services: Services) -> Listening:
     uris = wanted.get("resourceSubscriptions") or []
     if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
         raise InvalidParams("resourceSubscriptions must be a list of URIs.")
-    readable = {uri for uri in uris if can_read(uri, inbound, services)}
+    if len(uris) > MOST_WATCHED:
+        raise InvalidParams(f"A subscription may watch at most {MOST_WATCHED} resources.")
+    readable = {uri for uri in uris if can_watch(uri, inbound, services)}
     interest = Interest(frozenset(kinds), frozenset(readable))
     known = {kind: fingerprint(kind, inbound, services) for kind in kinds}
     return Listening(inbound, interest, known)
@@ -94,8 +100,10 @@ def _flag(wanted: Mapping[str, Any], name: str) -> bool:
     return bool(value)
 
 
-def can_read(uri: str, inbound: Inbound, services: Services) -> bool:
+def can_watch(uri: str, inbound: Inbound, services: Services) -> bool:
     """Whether the caller may read the resource, and so hear of its updates."""
+    if len(uri) > _LONGEST_URI:
+        return False
     found = services.server.find_resource(uri)
     return found is not None and inbound.may_use(found[0])
 

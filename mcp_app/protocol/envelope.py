@@ -15,7 +15,7 @@ from mcp_app.protocol.errors import (
     ProtocolError,
     UnsupportedVersion,
 )
-from mcp_app.protocol.messages import Message, Request, RequestId, is_request_id
+from mcp_app.protocol.messages import ID_IN_WORDS, Message, Request, RequestId, is_request_id
 from mcp_app.protocol.route import Caching, Client, Route
 from mcp_app.protocol.versions import Era, ProtocolVersion
 
@@ -215,5 +215,5 @@ def _progress_token(meta: Mapping[str, Any]) -> RequestId | None:
     if token is None:
         return None
     if not is_request_id(token):
-        raise InvalidParams("progressToken must be a string or an integer.")
+        raise InvalidParams(f"progressToken must be {ID_IN_WORDS}.")
     return token

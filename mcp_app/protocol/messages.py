@@ -18,6 +18,9 @@ import orjson
 from mcp_app.protocol.errors import InvalidParams, InvalidRequest, ParseError, ProtocolError
 
 RequestId = str | int
+LONGEST_ID: Final = 1024
+"""Characters of an id, which each message about its request repeats."""
+ID_IN_WORDS: Final = f"an integer, or a string of at most {LONGEST_ID} characters"
 
 _LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
 _DEEPEST: Final = 1024
@@ -175,7 +178,7 @@ def from_value(value: Any) -> Message:
     request_id = value.get("id")
     known_id = request_id if is_request_id(request_id) else None
     if "id" in value and known_id is None:
-        return Malformed(InvalidRequest("The id must be a string or an integer."))
+        return Malformed(InvalidRequest(f"The id must be {ID_IN_WORDS}."))
     if value.get("jsonrpc") != "2.0":
         return Malformed(InvalidRequest('The member "jsonrpc" must be "2.0".'), known_id)
     if "method" not in value:
@@ -205,7 +208,9 @@ def _response(value: Mapping[str, Any], request_id: RequestId | None) -> Message
 
 def is_request_id(value: Any) -> TypeGuard[RequestId]:
     """Whether `value` may identify a request: a string or an integer, which true is not."""
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+    if isinstance(value, str):
+        return len(value) <= LONGEST_ID
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def result_response(request_id: RequestId, result: Any) -> dict[str, Any]:

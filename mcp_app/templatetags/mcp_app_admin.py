@@ -25,6 +25,14 @@ def mcp_app_pages(context: Mapping[str, Any]) -> list[Any]:
     return links(context["request"])
 
 
+@register.simple_tag(takes_context=True)
+def mcp_app_beside_models(context: Mapping[str, Any], app_list: Sequence[Any]) -> list[Any]:
+    """The apps of an admin site's index, with the pages that the person may open."""
+    from mcp_app.admin.pages import beside_models
+
+    return beside_models(context["request"], app_list)
+
+
 @register.inclusion_tag("admin/mcp_app/closures.html", takes_context=True)
 def mcp_app_closures(context: Mapping[str, Any]) -> dict[str, Any]:
     """Which whole servers are closed or read-only now: why, until when, and where that is set."""

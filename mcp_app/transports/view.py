@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 from asgiref.sync import markcoroutinefunction
 from django.db import connections
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.http.request import HttpHeaders, UnreadablePostError
+from django.http.request import HttpHeaders
 
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
@@ -113,7 +113,8 @@ def _read(incoming: Incoming) -> bytes | HttpReply:
         )
     except ProtocolError as error:
         return turn_away(incoming, error)
-    except (UnreadablePostError, OSError):
+    except Exception:
+        # Servers that read pieces for us (gunicorn) have errors of their own for bad ones.
         return turn_away(incoming, ParseError("The body could not be read."))
     if len(body) > limit:
         return turn_away(incoming, gates.too_large())

@@ -4,7 +4,7 @@ from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 
-from project.quiz.models import Match, MatchEvent, Player, Room
+from project.quiz.models import Announcement, Match, MatchEvent, Player, Room
 
 SUPPORT = "support"
 
@@ -14,6 +14,7 @@ _SUPPORT_MAY: tuple[tuple[str, type[Model]], ...] = (
     ("view", Player),
     ("view", Match),
     ("view", MatchEvent),
+    ("view", Announcement),
 )
 
 

@@ -1,4 +1,4 @@
-"""The quiz's tools: fifteen that read, two that write."""
+"""The quiz's tools: seventeen that read, two of them a model's rows, and two that write."""
 
 import datetime as dt
 from collections.abc import Generator, Iterator
@@ -12,6 +12,7 @@ from pydantic import Field
 from rest_framework.permissions import IsAdminUser, IsAuthenticated
 
 from mcp_app import Context, Progress, ToolError, tool
+from mcp_app.integrations import ModelTools
 from project.quiz import ledger
 from project.quiz.arguments import Cursor, InviteCode, Limit, Reason, Since, Text, Top, Until
 from project.quiz.choices import (
@@ -25,7 +26,7 @@ from project.quiz.choices import (
     Severity,
 )
 from project.quiz.errors import QuizError
-from project.quiz.models import Match, Room
+from project.quiz.models import Announcement, Match, Room
 from project.quiz.permissions import CanChange, CanView
 from project.quiz.rejections import count_rejection
 from project.quiz.rounds import DailySession, SoloSession, daily_session, solo_session
@@ -251,3 +252,12 @@ def announce(
     for reached in announcing.deliver(announcement, players):
         yield Progress(reached, len(players), f"Reached {reached} of {len(players)} players")
     return Announced(announcement.pk, reached)
+
+
+ModelTools(
+    Announcement,
+    fields=["id", "message", "room__invite_code", "created_at", "reached"],
+    filters=["room__invite_code", "created_at__gte"],
+    ordering=["created_at", "reached"],
+    search=["message"],
+)

@@ -1,6 +1,7 @@
 """The admin's pages in the language that a browser asks for, down to the last label."""
 
 import gettext
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from django.contrib import admin
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
+from django.utils import translation
 
 import mcp_app
 from mcp_app.auth.hashing import Secret
@@ -29,6 +31,13 @@ class Texts(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.found.add(" ".join(data.split()))
+
+
+@pytest.fixture(autouse=True)
+def no_language_left() -> Iterator[None]:
+    """A request's language stays the thread's: the next test has the site's own again."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Pages beside the models' own: linked where they may be opened; and rows as cards."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,9 +10,14 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, override_settings
 from django.urls import path, reverse
 
+from mcp_app.access.switches import switch_for, turn
 from mcp_app.admin.pages import Page, PagesAdmin
-from mcp_app.models import CallEvent
+from mcp_app.auth.hashing import Secret
+from mcp_app.auth.tokens import revoke
+from mcp_app.models import CallEvent, Token
 from mcp_app.templatetags.mcp_app_admin import labelled
+from tests.admin.pages import url
+from tests.admin.words import words
 
 
 class Backstage(PagesAdmin):
@@ -53,6 +59,39 @@ def test_a_page_is_linked_from_the_index_and_from_lists(
     assert f'<a href="{address}">Echo</a>' in text_of(boss_client, "mcp_app_callevent_changelist")
 
 
+def test_the_sites_index_leads_to_the_pages_that_one_may_open(
+    staff_client: Callable[..., Client], backstage: AdminSite
+) -> None:
+    address = reverse("backstage:mcp_app_callevent_echo")
+    row = f'<a href="{address}">Echo</a>'
+    both = text_of(staff_client("view_callevent", "delete_callevent"), "index")
+    assert both.count(row) == 1
+    assert both.count('app-mcp_app module"') == 1
+    assert reverse("backstage:mcp_app_callevent_changelist") in both
+    assert row not in text_of(staff_client("view_callevent"), "index")
+    assert row not in text_of(staff_client(), "index")
+
+
+def test_of_an_app_without_visible_models_the_index_has_the_pages(
+    staff_client: Callable[..., Client],
+) -> None:
+    client = staff_client("tail_callevent")
+    address = reverse("admin:mcp_app_callevent_tail")
+    index = client.get(reverse("admin:index")).content.decode()
+    assert f'<a href="{address}">Live</a>' in index
+    assert f'<a href="{address}" class="section"' in index
+    assert client.get(address).status_code == 200
+
+
+def test_an_index_of_ones_own_is_left_alone() -> None:
+    class Own(AdminSite):
+        index_template = "admin/login.html"
+
+    site = Own(name="own")
+    site.register(CallEvent, Backstage)
+    assert site.index_template == "admin/login.html"
+
+
 def test_a_page_says_where_it_stands(boss_client: Client, backstage: AdminSite) -> None:
     text = text_of(boss_client, "mcp_app_callevent_echo")
     assert 'aria-current="page">Echo</a>' in text
@@ -78,3 +117,23 @@ def test_a_cell_says_the_name_of_its_column() -> None:
         cells[0],
         '<th data-label="A &quot;name&quot;" class="field-a"><td></th>',
     ]
+
+
+@pytest.mark.parametrize("use_tz", [True, False])
+def test_moments_are_written_in_one_way_with_the_time_zone(
+    boss_client: Client, issued: tuple[Token, Secret], settings: Any, use_tz: bool
+) -> None:
+    settings.USE_TZ, settings.TIME_ZONE = use_tz, "Asia/Tokyo"
+    token, _ = issued
+    switch = turn(switch_for("maintenance", "default", reason="Moving."))
+    revoke(token)
+    pages = [
+        url("changelist"),
+        *(url(page, token.pk) for page in ("change", "rotate", "revoke")),
+        url("changelist", model="switch"),
+        *(url(page, switch.pk, model="switch") for page in ("change", "lift")),
+    ]
+    for page in pages:
+        text = words(boss_client.get(page).content.decode())
+        assert "Times are in the time zone Asia/Tokyo." in text, page
+        assert not re.search(r"[ap]\.m\.", text), page

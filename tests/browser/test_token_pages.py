@@ -20,6 +20,7 @@ def test_the_pages_about_tokens_are_fit_to_look_at(site: Site) -> None:
     used = f"{TOKENS}{keys['used']}"
     wrong = site.look(
         {
+            "index": "/admin/",
             "tokens": TOKENS,
             "tokens-of-one": f"{TOKENS}?user=sam",
             "token-issue": f"{TOKENS}add/",

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError
+from django.db import IntegrityError, models
+from django.test.utils import isolate_apps
 from django.utils import timezone
 from rest_framework.permissions import AllowAny
 
 from mcp_app import MCPServer
 from mcp_app.integrations import ModelTools
+from mcp_app.integrations.tables.writing import held
 from mcp_app.models import CallEvent
 from mcp_app.testing import DOORS, Door, MCPClient, inline_workers
 from project.quiz.models import (
@@ -253,6 +255,20 @@ def test_what_is_written_and_never_shown_is_in_no_answer_and_no_log() -> None:
     hall.refresh_from_db()
     assert hall.closed_reason == "a quarrel"
     assert "quarrel" not in str(CallEvent.objects.get(tool="room_update").arguments)
+
+
+@isolate_apps("tests.integrations")
+def test_what_the_database_computes_is_not_asked_of_a_new_row() -> None:
+    class Book(models.Model):
+        pages = models.IntegerField()
+        sides = models.GeneratedField(
+            expression=models.F("pages") * 2, output_field=models.IntegerField(), db_persist=True
+        )
+
+        class Meta:
+            app_label = "integrations"
+
+    assert held(Book(pages=3)) == {"id": None, "pages": 3}
 
 
 def test_numbers_and_moments_arrive_as_the_model_has_them() -> None:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from mcp_app import Context
 from mcp_app.access.switches import switch_for, turn
 from mcp_app.auth.tokens import end_secret, revoke, rotate
-from mcp_app.models import Token, TokenSecret
+from mcp_app.models import Session, Token, TokenSecret
 from mcp_app.notify import resource_updated
 from mcp_app.protocol.envelope import SERVER_KEY, SUBSCRIPTION_KEY
 from mcp_app.testing import MCPClient
@@ -85,6 +85,35 @@ def test_the_acknowledgement_comes_first_and_holds_what_is_honoured(
     assert first["method"] == ACKNOWLEDGED
     assert first["params"]["notifications"] == {"toolsListChanged": True}
     assert first["params"]["_meta"] == {SUBSCRIPTION_KEY: 7}
+
+
+def test_a_subscription_watches_so_many_resources_and_none_of_a_name_without_end(
+    application: Any, modern: MCPClient
+) -> None:
+    longest = "orders://" + "1" * (2048 - len("orders://"))
+
+    async def scenario(*uris: str) -> wire.Line:
+        line = listen(application, modern, resourceSubscriptions=list(uris))
+        await line.until(lambda: line.events)
+        await line.hang_up()
+        return line
+
+    many = [f"orders://{number}" for number in range(1001)]
+    assert async_to_sync(scenario)(*many).events[0]["error"]["code"] == -32602
+    told = async_to_sync(scenario)(*many[:998], longest, longest + "1").events[0]
+    assert told["params"]["notifications"]["resourceSubscriptions"] == sorted(
+        [*many[:998], longest]
+    )
+
+
+def test_a_session_does_neither(legacy: MCPClient) -> None:
+    longest = "orders://" + "1" * (2048 - len("orders://"))
+    assert legacy.request("resources/subscribe", {"uri": longest}).result == {}
+    refused = legacy.request("resources/subscribe", {"uri": longest + "1"})
+    assert refused.error["code"] == -32002
+    Session.objects.update(subscriptions=[f"orders://{number}" for number in range(1000)])
+    refused = legacy.request("resources/subscribe", {"uri": "orders://recent"})
+    assert refused.error["code"] == -32602
 
 
 def test_a_subscription_hears_of_its_own_list_alone(

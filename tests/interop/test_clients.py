@@ -11,6 +11,8 @@ from tests.interop.product import Product
 pytestmark = pytest.mark.interop
 
 READING_TOOLS = {
+    "announcement_get",
+    "announcement_list",
     "forwarding_status",
     "generate_daily_session",
     "generate_solo_questions",

@@ -21,3 +21,33 @@ def test_each_picture_is_shown_and_told_in_words() -> None:
     assert sorted(shown.values()) == sorted(
         f"pictures/{path.name}" for path in (DOCS / "pictures").iterdir()
     )
+
+
+PROMISES = re.findall(
+    r"^\| (?!promise|---)([^|]+) \| ([^|]+) \| ([^|]+) \|$",
+    (DOCS / "security.md").read_text(),
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(
+    ("promise", "places", "tests"), PROMISES, ids=[f"row {n}" for n in range(len(PROMISES))]
+)
+def test_each_promise_of_security_names_code_and_tests_that_are_there(
+    promise: str, places: str, tests: str
+) -> None:
+    root = DOCS.parent
+    for place in re.findall(r"`([^`]+)`", places):
+        assert (root / "mcp_app" / place).exists(), promise
+    named = re.findall(r"`([^`]+)`", tests)
+    assert named or tests == "the same", promise
+    for test in named:
+        path = root / "tests" / test
+        files = path.rglob("test_*.py") if path.is_dir() else [path]
+        assert any("def test_" in file.read_text() for file in files), promise
+
+
+def test_no_promise_of_security_is_left_out() -> None:
+    lines = (DOCS / "security.md").read_text().splitlines()
+    rows = [line for line in lines if line.startswith("| ") and line.count(" | ") == 2]
+    assert len(PROMISES) == len([row for row in rows if not row.startswith("| promise |")])

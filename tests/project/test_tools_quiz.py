@@ -18,6 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from rest_framework.permissions import BasePermission
 
 from mcp_app import Context, Progress, ToolError
+from mcp_app.auth.tokens import issue
+from mcp_app.testing import MCPClient, inline_workers
 from project.quiz import mcp
 from project.quiz.arguments import InviteCode, Reason, Text
 from project.quiz.choices import Difficulty
@@ -82,7 +84,7 @@ def assert_only_reads(ask: Callable[[], object]) -> None:
     assert len(queries) <= 10
 
 
-def test_there_are_fifteen_reading_tools_and_all_are_described() -> None:
+def test_there_are_fifteen_reading_functions_and_all_are_described() -> None:
     assert len(READING) == 15
     for name in (*READING, "close_room", "announce"):
         function = getattr(mcp, name)
@@ -141,6 +143,26 @@ def test_announcing_reports_progress_and_keeps_the_author(
     assert result.reached == Notice.objects.count() == 60
     announcement = Announcement.objects.get(pk=result.announcement_id)
     assert (announcement.created_by, announcement.reached) == (author, 60)
+
+
+def test_support_reads_what_was_announced_and_how_many_it_reached(
+    make_room: Callable[..., Room], django_user_model: type[User]
+) -> None:
+    player = Player.objects.create(room=make_room(), nickname="Ada", country="NO")
+    drain(mcp.announce(caller(), "Maintenance at noon", "ROOM22"))
+    drain(mcp.announce(caller(), "Welcome back", None))
+    support, other = (django_user_model.objects.create_user(name) for name in ("sue", "otto"))
+    support.groups.add(ensure_groups())
+    clients = [MCPClient(issue(user=user, name="laptop")[1].reveal()) for user in (support, other)]
+
+    with inline_workers():
+        found = clients[0].call("announcement_list", {"search": "noon"}).structured
+        refused = clients[1].call("announcement_list").error
+
+    (row,) = found["results"]
+    assert (row["room__invite_code"], row["reached"]) == (player.room.invite_code, 1)
+    assert set(row) == {"id", "message", "room__invite_code", "created_at", "reached"}
+    assert refused["code"] == -32602
 
 
 def test_announcing_to_nobody_reaches_nobody(make_room: Callable[..., Room]) -> None:

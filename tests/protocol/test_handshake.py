@@ -89,7 +89,10 @@ def test_a_progress_token_is_taken(token: Any) -> None:
     assert routed(None, None, {"_meta": {"progressToken": token}}).progress_token == token
 
 
-@pytest.mark.parametrize("meta", [None, [], "x", {}, {"progressToken": 1.5}, {"progressToken": []}])
+@pytest.mark.parametrize(
+    "meta",
+    [None, [], "x", {}, *({"progressToken": token} for token in (1.5, [], "x" * 1025))],
+)
 def test_anything_else_is_no_progress_token(meta: Any) -> None:
     assert routed(None, None, {"_meta": meta}).progress_token is None
 

@@ -1,9 +1,13 @@
-"""`kill -9` in the middle of a thousand calls: what was answered is recorded (D-080)."""
+"""`kill -9` in the middle of a thousand calls: what was answered is recorded (D-080).
+
+Of a server on SQLite, and of one process among several on PostgreSQL, which is started again.
+"""
 
 import http.client
 import itertools
 import json
 import os
+import secrets
 import shutil
 import signal
 import sqlite3
@@ -12,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +25,9 @@ import pytest
 from mcp_app.testing import MCPClient
 from tests import live
 from tests.servers import sites
+from tests.servers.callers import until
+from tests.servers.lines import LiveClient
+from tests.servers.product import LEGACY, MODERN
 
 pytestmark = pytest.mark.live
 
@@ -31,13 +39,26 @@ PATIENCE = 60.0
 
 
 class Traffic:
-    """Callers that go on until the server does not answer any more."""
+    """Callers that go on until the server does not answer any more.
 
-    def __init__(self, port: int, token: str) -> None:
-        self._port = port
+    Attributes:
+        broken: how many of them were cut off.
+    """
+
+    def __init__(
+        self,
+        port: int,
+        token: str,
+        name: str = "call",
+        tools: tuple[str, ...] = ("read", "write"),
+        enough: int = ANSWERED_BEFORE,
+    ) -> None:
+        self._port, self._name, self._tools = port, name, tools
         self._client = MCPClient(token)
         self._numbers = itertools.count()
-        self._enough = threading.Event()
+        self._enough, self._over = threading.Event(), threading.Event()
+        self._least = enough
+        self.broken = 0
         self.answered: dict[str, str] = {}
         """The request ids that were answered in whole, and their tools."""
 
@@ -45,10 +66,11 @@ class Traffic:
         """One caller's share."""
         connection = http.client.HTTPConnection(live.HOST, self._port, timeout=PATIENCE)
         try:
-            while (number := next(self._numbers)) < CALLS:
-                self._call_once(connection, f"call-{number}", ("read", "write")[number % 2])
+            while (number := next(self._numbers)) < CALLS and not self._over.is_set():
+                tool = self._tools[number % len(self._tools)]
+                self._call_once(connection, f"{self._name}-{number}", tool)
         except (OSError, http.client.HTTPException):
-            pass
+            self.broken += 1
         finally:
             connection.close()
             self._enough.set()
@@ -56,12 +78,12 @@ class Traffic:
     def _call_once(
         self, connection: http.client.HTTPConnection, request_id: str, tool: str
     ) -> None:
-        arguments = {"username": request_id} if tool == "write" else {}
+        arguments = {} if tool == "read" else {"username": request_id}
         status, body = self.send(connection, request_id, tool, arguments)
         assert status == 200
         assert "result" in json.loads(body)
         self.answered[request_id] = tool
-        if len(self.answered) >= ANSWERED_BEFORE:
+        if len(self.answered) >= self._least:
             self._enough.set()
 
     def send(
@@ -95,6 +117,10 @@ class Traffic:
     def wait(self) -> None:
         """Until enough was answered to be in the middle of it."""
         assert self._enough.wait(PATIENCE)
+
+    def end(self) -> None:
+        """Begin no more calls."""
+        self._over.set()
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +184,136 @@ def test_every_answered_call_has_its_row(
     assert writes <= written
     assert rows["held"] == "started"
     assert set(rows.values()) <= {"ok", "started"}
+
+
+# --- one process among several -------------------------------------------------------------------
+
+PROCESSES = 3
+AGREED = {"action": "accept", "content": {}}
+
+
+@dataclass(frozen=True)
+class Crew:
+    """The processes of one product, of which the first is to die, and their database."""
+
+    served: list[sites.Served]
+    environment: dict[str, str]
+    token: str
+    database: Any
+
+    def client(self, version: str, at: int) -> LiveClient:
+        """A client at one of them, its handshake done."""
+        client = LiveClient(self.token, version=version, capabilities={"elicitation": {}})
+        client.at(self.served[at].port)
+        if version != MODERN:
+            client.initialize()
+        return client
+
+    def rows(self) -> dict[str, tuple[str, float | None, int | None]]:
+        """Of each call of the test's its outcome, duration and size; there is one of each."""
+        found = self.database.execute(
+            "SELECT request_id, outcome, duration_ms, result_bytes FROM mcp_app_callevent"
+            " WHERE request_id ~ '^[a-z]'"
+        ).fetchall()
+        told = {request_id: tuple(rest) for request_id, *rest in found}
+        assert len(told) == len(found)
+        return told
+
+    def users(self) -> set[str]:
+        """Everybody's name."""
+        return {name for (name,) in self.database.execute("SELECT username FROM auth_user")}
+
+
+@pytest.fixture
+def crew(tmp_path: Path) -> Iterator[Crew]:
+    """Processes on PostgreSQL and Redis, where no tool writes that cannot be recorded."""
+    import psycopg
+
+    with live.scratch_database("postgresql") as database:
+        environment = sites.shared(
+            tmp_path,
+            database=database,
+            prefix=f"killed-{secrets.token_hex(4)}",
+            SITE_MCP_APP=json.dumps({"AUDIT_REQUIRED": True}),
+        )
+        token = sites.prepare(environment)
+        with (
+            sites.serving(environment, tmp_path, ["uvicorn"] * PROCESSES) as served,
+            psycopg.connect(database, autocommit=True) as connection,
+        ):
+            yield Crew(served, environment, token, connection)
+
+
+def test_of_several_processes_the_others_go_on(crew: Crew, tmp_path: Path) -> None:
+    dying, *living = [
+        Traffic(one.port, crew.token, f"at-{number}", ("read", "write", "write_both"), enough=100)
+        for number, one in enumerate(crew.served)
+    ]
+    asked = [crew.client(LEGACY, at) for at in (0, 1)]
+    agreeing = [
+        client.ask("tools/call", {"name": "write_if_agreed", "arguments": {"username": name}}, name)
+        for client, name in zip(asked, ("lost", "kept"), strict=True)
+    ]
+    questions = [line.until(lambda told: "method" in told) for line in agreeing]
+    with ThreadPoolExecutor(PROCESSES * 2 + 1) as callers:
+        held = callers.submit(dying.hold)
+        await_file(tmp_path / "holding")
+        runs = [callers.submit(one.run) for one in (dying, *living) for _ in range(2)]
+        dying.wait()
+        os.kill(crew.served[0].process.pid, signal.SIGKILL)
+        held.result(PATIENCE)
+        before = [len(one.answered) for one in living]
+        assert until(
+            lambda: all(
+                len(one.answered) > count + 20 for one, count in zip(living, before, strict=True)
+            ),
+            PATIENCE,
+        )
+        for one in living:
+            one.end()
+        for run in runs:
+            run.result(PATIENCE)
+    assert [one.broken for one in (dying, *living)] == [2, *[0] * len(living)]
+
+    # Both sessions go on at a process that lives, and each call where it began.
+    for client, question in zip(asked, questions, strict=True):
+        client.at(crew.served[1].port)
+        answer = {"jsonrpc": "2.0", "id": question["id"], "result": AGREED}
+        assert client.post(answer).status == 202
+        assert client.call("read").status == 200
+    with agreeing[0], agreeing[1] as line:
+        assert line.until(lambda told: "result" in told)["result"]["content"][0]["text"] == "kept"
+
+    check_rows(
+        crew, {**dying.answered, **{k: v for one in living for k, v in one.answered.items()}}
+    )
+    rows, boss = crew.rows(), crew.client(MODERN, 1)
+    assert (rows["held"], rows["lost"]) == (("started", None, None), ("waiting", None, None))
+    assert rows["kept"][0] == "ok"
+    assert "kept" in crew.users()
+    assert "lost" not in crew.users()
+    # Nobody claims to run what has died, so an administrator reads that it is lost.
+    for name in ("held", "lost"):
+        assert boss.call("whereabouts", {"request_id": name}).text == ""
+
+    port, log = crew.served[0].port, tmp_path / "again.log"
+    command = live.command("uvicorn", port, sites.MODULE)
+    with live.running(command, port, crew.environment, log):
+        asked[0].at(port)
+        assert asked[0].call("write", {"username": "back"}).text == "back"
+    assert "back" in crew.users()
+
+
+def check_rows(crew: Crew, answered: dict[str, str]) -> None:
+    """What was answered is recorded as it was, what was written is recorded, and nothing half."""
+    rows, users = crew.rows(), crew.users()
+    assert {rows[request_id][0] for request_id in answered} == {"ok"}
+    for outcome, duration, size in rows.values():
+        assert (duration is None) == (outcome in ("started", "waiting"))
+        assert (size is None) == (outcome != "ok")
+    halves = {name.rpartition("-")[0] for name in users if name.endswith(("-a", "-b"))}
+    assert {f"{name}-{half}" for name in halves for half in "ab"} <= users
+    written = {name for name in users if name.startswith("at-") and not name.endswith(("-a", "-b"))}
+    assert written | halves <= set(rows)
+    for request_id, tool in answered.items():
+        assert tool == "read" or request_id in (halves if tool == "write_both" else written)

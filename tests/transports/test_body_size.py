@@ -54,6 +54,21 @@ def ask(body: Counting, **environ: Any) -> Any:
     return EndpointView()(request)
 
 
+class Broken(Counting):
+    """A body that the server cannot read, which it says in its own way."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        super().__init__()
+        self._error = error
+
+    def read(self, size: int | None = -1) -> bytes:
+        raise self._error("Invalid chunk size: b'zz'")
+
+
+class InvalidChunkSize(Exception):
+    """As gunicorn says it."""
+
+
 CHUNKED = {"HTTP_TRANSFER_ENCODING": "chunked"}
 
 
@@ -78,6 +93,14 @@ def test_a_chunked_body_without_an_end_asks_for_a_length() -> None:
 
     assert (answer.status_code, body.taken) == (411, 0)
     assert answer["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("error", [InvalidChunkSize, ConnectionResetError, EOFError, ValueError])
+def test_a_chunked_body_that_the_server_cannot_read_is_a_refusal(error: type[Exception]) -> None:
+    answer = ask(Broken(error), **CHUNKED, **{"wsgi.input_terminated": True})
+
+    assert (answer.status_code, json.loads(answer.content)["error"]["code"]) == (400, -32700)
+    assert b"zz" not in answer.content
 
 
 @pytest.mark.parametrize("declared", [str(LIMIT + 1), str(LIMIT * 100), "9" * 400])

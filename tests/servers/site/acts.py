@@ -7,7 +7,8 @@ from django.utils import timezone
 from rest_framework.permissions import IsAdminUser
 
 from mcp_app.auth.tokens import issue, revoke, rotate
-from mcp_app.models import CallEvent, Token
+from mcp_app.models import UNENDED, CallEvent, Token
+from mcp_app.transports.stopping import find
 from tests.servers.site.tools import server
 
 BOSS = [IsAdminUser]
@@ -53,6 +54,14 @@ def refusals(lookup: str) -> str:
     """Why a token was refused, as the call log has it."""
     refused = CallEvent.objects.filter(token_lookup=lookup, outcome="unauthenticated")
     return ", ".join(sorted(set(refused.values_list("error_text", flat=True))))
+
+
+@server.tool(permission_classes=BOSS, read_only=True)
+def whereabouts(request_id: str) -> str:
+    """Which process says that it runs a call that has not ended; nothing where none does."""
+    call = CallEvent.objects.get(request_id=request_id, outcome__in=UNENDED)
+    found = find(call.correlation_id)
+    return found["process"] if found else ""
 
 
 def _token_of(username: str) -> Token:

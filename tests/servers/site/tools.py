@@ -28,6 +28,14 @@ def write(username: str) -> str:
     return username
 
 
+@server.tool(permission_classes=[IsAuthenticated], atomic=True)
+def write_both(username: str) -> str:
+    """Write two rows, or none."""
+    for half in ("a", "b"):
+        write(f"{username}-{half}")
+    return username
+
+
 @server.tool(permission_classes=[IsAuthenticated])
 async def awrite(username: str) -> str:
     """Write one row from async code."""
