@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, models
+from django.db import DataError, IntegrityError, models
 from django.test.utils import isolate_apps
 from django.utils import timezone
 from rest_framework.permissions import AllowAny
@@ -22,6 +22,7 @@ from project.quiz.models import (
     CountryStatistic,
     Match,
     MatchAnswer,
+    MatchEvent,
     MatchQuestion,
     Player,
     Room,
@@ -200,10 +201,11 @@ def test_the_product_sets_what_callers_do_not() -> None:
     assert Announcement.objects.get().created_by.username == "ada"
 
 
-def test_what_only_the_database_refuses_is_a_conflict() -> None:
+@pytest.mark.parametrize("error", [IntegrityError, DataError])
+def test_what_only_the_database_refuses_is_a_conflict(error: type[Exception]) -> None:
     class Racing(ModelTools):
         def save(self, ctx: Any, row: Any) -> None:
-            raise IntegrityError("UNIQUE constraint failed: quiz_room.invite_code")
+            raise error("UNIQUE constraint failed: quiz_room.invite_code")
 
     client = client_for(Racing, tools=["update"], fields=["id"], writable=["name"])
 
@@ -211,6 +213,24 @@ def test_what_only_the_database_refuses_is_a_conflict() -> None:
 
     assert answer.is_error
     assert answer.text == "It is in conflict with other rows, or with a rule of the database."
+
+
+def test_a_text_that_a_database_cannot_keep_breaks_nothing() -> None:
+    """PostgreSQL keeps no NUL, not in JSON either."""
+    match = Match.objects.create(
+        room=room(), topic="capitals", difficulty="easy", question_count=1, player_count=1
+    )
+    client = client_for(
+        model=MatchEvent,
+        fields=["id"],
+        tools=["create"],
+        writable=["match", "kind", "data"],
+    )
+    kind = MatchEvent._meta.get_field("kind").choices[0][0]
+
+    client.call("matchevent_create", {"match": str(match.pk), "kind": kind, "data": {"x": "\0"}})
+
+    assert CallEvent.objects.get().outcome in ("ok", "error")
 
 
 def test_a_deletion_takes_nothing_along_that_the_user_may_not_delete() -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django.contrib.auth import get_permission_codename
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.db import IntegrityError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.db.models import ProtectedError, RestrictedError
 from django.db.models.deletion import Collector
 from django.db.models.fields import NOT_PROVIDED
@@ -110,7 +110,7 @@ def store(row: Any, untouched: Iterable[str], save: Callable[[], None], using: s
         # Of its own, as a statement that is refused ends its transaction on PostgreSQL.
         with transaction.atomic(using=using):
             save()
-    except IntegrityError:
+    except (IntegrityError, DataError):
         raise ToolError(_CONFLICT) from None
 
 
