@@ -8,7 +8,8 @@ For `MCP_APP["ALLOW_QUERY_TOKEN"]`. In `LOGGING`: `"filters": {"secrets": {"()":
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from copy import copy
+from typing import Any, Final, cast
 
 from mcp_app.auth.hashing import hidden
 
@@ -29,7 +30,7 @@ class HideSecrets(logging.Filter):
         _hide_exception(record)
         args = record.args
         if isinstance(args, Mapping):
-            record.args = {name: _hidden(value) for name, value in args.items()}
+            record.args = _hidden_in(args)
         elif args:
             record.args = tuple(map(_hidden, args))
         for name, value in list(vars(record).items()):
@@ -54,6 +55,20 @@ def _hide_joined(record: logging.LogRecord) -> None:
         told = record.getMessage()
         if (text := hidden(told)) != told:
             record.msg, record.args = text, None
+
+
+def _hidden_in(args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments, of their own type: gunicorn's know what stands for a header that is absent."""
+    said = {name: (value, _hidden(value)) for name, value in args.items()}
+    changed = {name: told for name, (value, told) in said.items() if told is not value}
+    if not changed:
+        return args
+    try:
+        copied: Any = copy(args)
+        copied.update(changed)
+    except (AttributeError, TypeError):  # of a mapping that nobody may change
+        copied = {**args, **changed}
+    return cast("Mapping[str, Any]", copied)
 
 
 def _hidden(value: Any) -> Any:

@@ -265,3 +265,47 @@ def test_what_an_administrator_issued_is_listed_and_can_be_revoked(
     assert url("rotate", token.pk) not in page.content.decode()
     browser.post(url("revoke", token.pk))
     assert not works(secret.reveal())
+
+
+def permit(user: Any) -> None:
+    """Let somebody see and change rooms."""
+    rooms = Permission.objects.filter(codename__in=["view_room", "change_room"])
+    user.user_permissions.set(rooms)
+
+
+def test_a_tool_that_no_token_of_theirs_could_call_is_not_offered(
+    browser: Client, ana: Any, settings: Any
+) -> None:
+    permit(ana)
+    offered = browser.get(url("issue")).content.decode()
+    assert 'value="close_room"' in offered
+    assert "only an administrator can give" not in offered
+    settings.MCP_APP = {**settings.MCP_APP, "ACCOUNT_SCOPES": []}
+    offered = browser.get(url("issue")).content.decode()
+    assert 'value="list_rooms"' in offered
+    assert 'value="close_room"' not in offered
+    assert "Tools are left out that need a scope which only an administrator can give." in offered
+    ticked = new(browser, tools_limit="only", tools_names=["close_room"])
+    assert secrets_on(browser.post(url("issue"), ticked)) == []
+
+
+def test_the_page_with_the_secret_says_what_it_opens_and_nothing_of_the_rest(
+    browser: Client, ana: Any
+) -> None:
+    permit(ana)
+    text = text_of(browser.post(url("issue"), new(browser)))
+    told = re.search(r"These tools can be called with it now:(.*?) my agent", text)
+    assert told
+    assert "list_rooms" in told[1]
+    assert "close_room" not in told[1]
+    assert " of " not in told[1]
+
+
+def test_who_has_as_many_as_they_may_is_told_before_they_fill_in_a_form(
+    browser: Client, ana: Any
+) -> None:
+    for number in (1, 2):
+        browser.post(url("issue"), new(browser, name=f"agent {number}"))
+    page = browser.get(url("issue"))
+    assert "That is as many as you may have: revoke one to issue another." in text_of(page)
+    assert 'name="lookup"' not in page.content.decode()

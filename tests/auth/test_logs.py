@@ -7,6 +7,7 @@ import re
 import sys
 import urllib.parse
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -193,6 +194,26 @@ def test_an_access_line_keeps_its_arguments_apart() -> None:
     assert record.args == ("1.2.3.4", "GET", f"/mcp?token={PREFIX}_[hidden]", "1.1", 200)
     said = record.getMessage()
     assert said == f'1.2.3.4 - "GET /mcp?token={PREFIX}_[hidden] HTTP/1.1" 200'
+
+
+class Atoms(dict[str, Any]):
+    """As gunicorn's: what is absent is a dash."""
+
+    def __getitem__(self, name: str) -> Any:
+        return self.get(name, "-")
+
+
+@pytest.mark.parametrize("target", [f"/mcp?token={SECRET}", "/mcp"], ids=["secret", "none"])
+def test_a_mapping_of_arguments_stays_what_it_is(log: Log, target: str) -> None:
+    atoms = Atoms(r=f"GET {target}", s=200)
+    log.logger.info("%(r)s %(s)s %({x-forwarded-for}i)s", atoms)
+    assert log.text == f"GET {target.replace(HIDDEN_PART, '[hidden]')} 200 -\n"
+    assert atoms["r"] == f"GET {target}"
+
+
+def test_a_mapping_that_nobody_may_change_is_hidden_too(log: Log) -> None:
+    log.logger.info("%(r)s", MappingProxyType({"r": SECRET}))
+    assert log.text == f"{PREFIX}_[hidden]\n"
 
 
 class Broken:
