@@ -91,7 +91,7 @@ def loads(body: bytes) -> Any:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ParseError("The body is not valid JSON.") from error
-    if _is_deeper(value, _DEEPEST):
+    if is_deeper(value, _DEEPEST):
         raise ParseError("The body is nested beyond reason.")
     return value
 
@@ -108,7 +108,7 @@ def holds_more(body: bytes, most: int) -> bool:
     return sum(not token[0].startswith(b'"') for token in tokens) > most
 
 
-def _is_deeper(value: Any, limit: int) -> bool:
+def is_deeper(value: Any, limit: int) -> bool:
     """Whether arrays and objects stand in each other more than `limit` deep."""
     level = [value]
     for _ in range(limit + 1):
