@@ -9,21 +9,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Protocol
 
 import orjson
 
 from mcp_app.catalog.inputs import CONFIRMATION, AnswerInvalid, Question
 from mcp_app.protocol.errors import InvalidParams, MissingCapability
-from mcp_app.protocol.messages import is_deeper
+from mcp_app.protocol.messages import DEEPEST_KEPT, is_deeper
 from mcp_app.protocol.versions import ProtocolVersion
 
 Questions = Mapping[str, Question[Any]]
-
-DEEPEST_ANSWER: Final = 100
-"""How deep arrays and objects may stand in each other in a client's answer, which is sealed, or
-told to other processes: forms are flat, and what a model says is not much deeper.
-"""
 
 
 class Inputs(Protocol):
@@ -158,7 +153,7 @@ class RetriedInputs:
         responses, state = params.get("inputResponses"), params.get("requestState")
         if responses is not None and not isinstance(responses, dict):
             raise InvalidParams("The parameter 'inputResponses' must be an object.")
-        if is_deeper(responses, DEEPEST_ANSWER):
+        if is_deeper(responses, DEEPEST_KEPT):
             raise InvalidParams("The parameter 'inputResponses' is nested beyond reason.")
         if state is not None and not isinstance(state, str):
             raise InvalidParams("The parameter 'requestState' must be a string.")

@@ -25,6 +25,10 @@ ID_IN_WORDS: Final = f"an integer, or a string of at most {LONGEST_ID} character
 _LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
 _DEEPEST: Final = 1024
 """Arrays and objects in each other; orjson's own limit, where the standard library's varies."""
+DEEPEST_KEPT: Final = 100
+"""The same in what is kept, sealed or told to other processes, which encodes it by other means:
+forms are flat, and neither capabilities nor what a model says is much deeper.
+"""
 MOST_VALUES: Final = 200_000
 """Values in one body, by default: of two bytes there each may take a hundred once it is read."""
 _STRUCTURE: Final = (b",", b"[", b"{")

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Final
 from mcp_app.catalog.inputs import AnswerInvalid, ListRoots, Question
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Cancellation, Outlet
-from mcp_app.dispatch.inputs import DEEPEST_ANSWER, CannotAsk, Questions, Unanswered, WithoutState
-from mcp_app.protocol.messages import is_deeper
+from mcp_app.dispatch.inputs import CannotAsk, Questions, Unanswered, WithoutState
+from mcp_app.protocol.messages import DEEPEST_KEPT, is_deeper
 from mcp_app.protocol.versions import ProtocolVersion
 from mcp_app.transports import roots
 from mcp_app.transports.bus import Subscription, bus
@@ -37,7 +37,7 @@ def post_answer(session_id: str, answer_id: Any, result: Any, error: Any) -> Non
     """Tell whoever waits for it that a client has answered; one that is nested beyond reason is no
     answer to anything.
     """
-    if is_deeper([result, error], DEEPEST_ANSWER):
+    if is_deeper([result, error], DEEPEST_KEPT):
         result = error = None
     bus.publish(answers_topic(session_id), {"id": answer_id, "result": result, "error": error})
 
