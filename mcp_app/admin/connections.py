@@ -109,7 +109,7 @@ class ConnectedPage(PagesAdmin):
         )
 
     def end_stream_view(self, request: HttpRequest) -> HttpResponse:
-        """Ask; on POST close the stream, and go back."""
+        """Ask; on POST end the stream, and go back."""
         if not self.has_end_permission(request):
             raise PermissionDenied
         process, name = (request.GET.get(each, "") for each in ("process", "stream"))
@@ -118,7 +118,7 @@ class ConnectedPage(PagesAdmin):
             return self.page_response(
                 request,
                 "admin/mcp_app/session/end_stream.html",
-                _("Close this stream?"),
+                _("End this stream?"),
                 line=found[0] if found else None,
                 back=self._back_url(request),
             )
@@ -128,7 +128,7 @@ class ConnectedPage(PagesAdmin):
             self.message_user(request, said, messages.WARNING)
         else:
             self._log_stream(request, ended)
-            self.message_user(request, _("The stream is closed."), messages.SUCCESS)
+            self.message_user(request, _("The stream is ended."), messages.SUCCESS)
         return HttpResponseRedirect(self._back_url(request))
 
     def end_session_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -189,7 +189,7 @@ class ConnectedPage(PagesAdmin):
 
     def _log_stream(self, request: HttpRequest, stream: Mapping[str, Any]) -> None:
         """In the history of what the stream hung on: its session, else its token, else its user."""
-        said = gettext("Closed a stream of %(client)s.") % {"client": stream["client"] or "?"}
+        said = gettext("Ended a stream of %(client)s.") % {"client": stream["client"] or "?"}
         candidates = (
             Session.objects.filter(key=stream["session"] or ""),
             Token.objects.filter(pk=stream["token"]),

@@ -75,13 +75,20 @@ def client_text(event: CallEvent) -> str:
 
 
 def moment(at: datetime | None, seconds: bool = True) -> str | SafeString:
-    """A date and a time in the current time zone, short enough for a list."""
+    """A date and a time in the current time zone, short enough for a list.
+
+    Who points at it reads the zone's distance from UTC; pages name the zone itself.
+    """
     if at is None:
         return NOTHING
     there = local(at)
     time = f"{there:%H:%M:%S}" if seconds else f"{there:%H:%M}"
-    cell = '<span class="mcp-moment">{}</span> <span class="mcp-moment">{}</span>'
-    return format_html(cell, f"{there:%Y-%m-%d}", time)
+    cell = (
+        '<time datetime="{}" title="{}"><span class="mcp-moment">{}</span>'
+        ' <span class="mcp-moment">{}</span></time>'
+    )
+    said = there.isoformat(timespec="seconds")
+    return format_html(cell, said, said, f"{there:%Y-%m-%d}", time)
 
 
 def moment_of(field: str, label: Any) -> Callable[[Any], Any]:

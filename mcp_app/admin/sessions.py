@@ -5,13 +5,14 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from mcp_app.admin.connections import ConnectedPage
 from mcp_app.admin.display import NOTHING, moment, pretty_json, two_lines
 from mcp_app.admin.filters import LiveFilter
+from mcp_app.admin.links import address
 from mcp_app.models import Session
 
 FIELDS = (
@@ -22,9 +23,9 @@ FIELDS = (
     "protocol_version",
     "capabilities_pretty",
     "address",
-    "created_at",
-    "last_seen_at",
-    "ended_at",
+    "created",
+    "last_request",
+    "ended",
 )
 
 
@@ -36,7 +37,7 @@ class SessionAdmin(ConnectedPage):
         "opened_by",
         "owner",
         "created",
-        "last_seen",
+        "last_request",
         "ended",
     )
     list_filter = (LiveFilter,)
@@ -51,6 +52,19 @@ class SessionAdmin(ConnectedPage):
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """With the name that this project's users have."""
         return ("client_name", f"user__{get_user_model().USERNAME_FIELD}", "key__exact")
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Under a title of its own: none is to be chosen."""
+        return super().changelist_view(request, {"title": _("Sessions"), **(extra_context or {})})
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """With the way to end one that lives, for those who may."""
+        session = kwargs.get("obj")
+        if session and not session.ended_at and self.has_end_permission(request):
+            context["end_url"] = address(self, "end", {}, session.pk)
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Clients open sessions."""
@@ -85,17 +99,17 @@ class SessionAdmin(ConnectedPage):
     @admin.display(description=_("created"), ordering="created_at")
     def created(self, session: Session) -> Any:
         """When it was opened."""
-        return moment(session.created_at, seconds=False)
+        return moment(session.created_at)
 
-    @admin.display(description=_("last seen"), ordering="last_seen_at")
-    def last_seen(self, session: Session) -> Any:
-        """When it was last used, to the minute."""
-        return moment(session.last_seen_at, seconds=False)
+    @admin.display(description=_("last request"), ordering="last_seen_at")
+    def last_request(self, session: Session) -> Any:
+        """When it was last used; noted once a minute at most."""
+        return moment(session.last_seen_at)
 
     @admin.display(description=_("ended"), ordering="ended_at")
     def ended(self, session: Session) -> Any:
         """When the client or somebody here ended it."""
-        return moment(session.ended_at, seconds=False)
+        return moment(session.ended_at)
 
     @admin.display(description=_("capabilities"))
     def capabilities_pretty(self, session: Session) -> Any:

@@ -129,6 +129,7 @@ def _row(event: CallEvent) -> dict[str, Any]:
         "id": event.pk,
         "day": f"{at:%Y-%m-%d}",
         "time": f"{at:%H:%M:%S}",
+        "zone": at.tzname() or "",
         "call": event.tool or event.method,
         "client": client_text(event),
         "user": event.username or event.address or "",

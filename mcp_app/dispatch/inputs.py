@@ -15,6 +15,7 @@ import orjson
 
 from mcp_app.catalog.inputs import CONFIRMATION, AnswerInvalid, Question
 from mcp_app.protocol.errors import InvalidParams, MissingCapability
+from mcp_app.protocol.messages import DEEPEST_KEPT, is_deeper
 from mcp_app.protocol.versions import ProtocolVersion
 
 Questions = Mapping[str, Question[Any]]
@@ -147,11 +148,13 @@ class RetriedInputs:
         """From a request's params.
 
         Raises:
-            InvalidParams: they are of the wrong type.
+            InvalidParams: they are of the wrong type, or nested beyond reason.
         """
         responses, state = params.get("inputResponses"), params.get("requestState")
         if responses is not None and not isinstance(responses, dict):
             raise InvalidParams("The parameter 'inputResponses' must be an object.")
+        if is_deeper(responses, DEEPEST_KEPT):
+            raise InvalidParams("The parameter 'inputResponses' is nested beyond reason.")
         if state is not None and not isinstance(state, str):
             raise InvalidParams("The parameter 'requestState' must be a string.")
         return cls(signer, version, capabilities, responses or {}, state)

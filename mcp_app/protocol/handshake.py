@@ -14,7 +14,14 @@ from mcp_app.protocol.errors import (
     InvalidRequest,
     ProtocolError,
 )
-from mcp_app.protocol.messages import Request, RequestId, dumps, is_request_id
+from mcp_app.protocol.messages import (
+    DEEPEST_KEPT,
+    Request,
+    RequestId,
+    dumps,
+    is_deeper,
+    is_request_id,
+)
 from mcp_app.protocol.route import Caching, Client, Route
 from mcp_app.protocol.versions import BY_NAME, WITHOUT_HEADER, Era, ProtocolVersion
 
@@ -70,11 +77,13 @@ def read_initialize(
     """Negotiate: the revision asked for where it is served, else the newest that is.
 
     Raises:
-        InvalidParams: the capabilities are not an object.
+        InvalidParams: the capabilities are not an object, or larger or deeper than is kept.
     """
     capabilities = params.get("capabilities")
     if capabilities is not None and not isinstance(capabilities, dict):
         raise InvalidParams("The parameter 'capabilities' must be an object.")
+    if is_deeper(capabilities, DEEPEST_KEPT):
+        raise InvalidParams("The capabilities are nested beyond reason.")
     if len(dumps(capabilities)) > MOST_CAPABILITIES:
         raise InvalidParams(f"The capabilities are larger than {MOST_CAPABILITIES} bytes.")
     asked = params.get("protocolVersion")

@@ -25,6 +25,10 @@ ID_IN_WORDS: Final = f"an integer, or a string of at most {LONGEST_ID} character
 _LONG_INTEGER: Final = re.compile(rb"[0-9]{19}")
 _DEEPEST: Final = 1024
 """Arrays and objects in each other; orjson's own limit, where the standard library's varies."""
+DEEPEST_KEPT: Final = 100
+"""The same in what is kept, sealed or told to other processes, which encodes it by other means:
+forms are flat, and neither capabilities nor what a model says is much deeper.
+"""
 MOST_VALUES: Final = 200_000
 """Values in one body, by default: of two bytes there each may take a hundred once it is read."""
 _STRUCTURE: Final = (b",", b"[", b"{")
@@ -91,7 +95,7 @@ def loads(body: bytes) -> Any:
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ParseError("The body is not valid JSON.") from error
-    if _is_deeper(value, _DEEPEST):
+    if is_deeper(value, _DEEPEST):
         raise ParseError("The body is nested beyond reason.")
     return value
 
@@ -108,7 +112,7 @@ def holds_more(body: bytes, most: int) -> bool:
     return sum(not token[0].startswith(b'"') for token in tokens) > most
 
 
-def _is_deeper(value: Any, limit: int) -> bool:
+def is_deeper(value: Any, limit: int) -> bool:
     """Whether arrays and objects stand in each other more than `limit` deep."""
     level = [value]
     for _ in range(limit + 1):

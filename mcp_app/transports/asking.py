@@ -18,6 +18,7 @@ from mcp_app.catalog.inputs import AnswerInvalid, ListRoots, Question
 from mcp_app.conf import settings
 from mcp_app.dispatch.context import Cancellation, Outlet
 from mcp_app.dispatch.inputs import CannotAsk, Questions, Unanswered, WithoutState
+from mcp_app.protocol.messages import DEEPEST_KEPT, is_deeper
 from mcp_app.protocol.versions import ProtocolVersion
 from mcp_app.transports import roots
 from mcp_app.transports.bus import Subscription, bus
@@ -33,7 +34,11 @@ def answers_topic(session_id: str) -> str:
 
 
 def post_answer(session_id: str, answer_id: Any, result: Any, error: Any) -> None:
-    """Tell whoever waits for it that a client has answered."""
+    """Tell whoever waits for it that a client has answered; one that is nested beyond reason is no
+    answer to anything.
+    """
+    if is_deeper([result, error], DEEPEST_KEPT):
+        result = error = None
     bus.publish(answers_topic(session_id), {"id": answer_id, "result": result, "error": error})
 
 

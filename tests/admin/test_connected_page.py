@@ -115,7 +115,7 @@ def test_it_tells_of_streams_and_sessions_by_whom_and_where(
     assert after.context["lines"] == []
 
 
-def test_a_stream_is_closed_and_its_history_says_so(boss_client: Client, modern: MCPClient) -> None:
+def test_a_stream_is_ended_and_its_history_says_so(boss_client: Client, modern: MCPClient) -> None:
     async def scenario() -> Any:
         line = listen(modern)
         await line.until(lambda: len(line.sent) > 1)
@@ -131,11 +131,11 @@ def test_a_stream_is_closed_and_its_history_says_so(boss_client: Client, modern:
 
     line, told, again = run(scenario)
     assert line.events[-1]["id"] == 7, "a subscription ends with its result"
-    assert "The stream is closed." in told
+    assert "The stream is ended." in told
     assert "No process has this stream open any more" in again
     entry = LogEntry.objects.get()
     assert entry.get_edited_object().name == "laptop"
-    assert entry.get_change_message().startswith("Closed a stream of")
+    assert entry.get_change_message().startswith("Ended a stream of")
 
 
 def test_a_session_ends_as_by_delete_with_its_streams(

@@ -1,7 +1,7 @@
 """Sessions in the admin: to read, and to end."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,8 +12,9 @@ from django.utils import timezone
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.sessions import DatabaseSessions
 from mcp_app.dispatch.context import Caller
-from mcp_app.models import Session, Token
+from mcp_app.models import CallEvent, Session, Token
 from tests.admin.pages import url as page_url
+from tests.admin.words import words
 
 Issued = tuple[Token, Secret]
 
@@ -71,3 +72,45 @@ def test_the_list_tells_live_from_over(boss_client: Client, session: Session) ->
     assert (listed("live"), listed("over")) == (1, 0)
     Session.objects.update(last_seen_at=timezone.now() - timedelta(days=365))
     assert (listed("live"), listed("over")) == (0, 1)
+
+
+def test_the_list_has_a_plain_title(boss_client: Client, session: Session) -> None:
+    assert boss_client.get(url("changelist")).context["title"] == "Sessions"
+
+
+def test_moments_have_one_form_on_every_page_and_the_pages_name_their_zone(
+    boss_client: Client, session: Session, settings: Any
+) -> None:
+    settings.TIME_ZONE = "Asia/Kathmandu"
+    at = datetime(2026, 11, 30, 12, 0, 5, tzinfo=UTC)
+    Session.objects.update(created_at=at, last_seen_at=timezone.now())
+    CallEvent.objects.create(created_at=at, outcome="ok", tool="list_rooms")
+    for page in (
+        url("changelist"),
+        url("connected"),
+        url("change", session.pk),
+        url("end", session.pk),
+        page_url("changelist", model="callevent"),
+        page_url("change", CallEvent.objects.get().pk, model="callevent"),
+    ):
+        text = boss_client.get(page).content.decode()
+        assert '<time datetime="2026-11-30T17:45:05+05:45"' in text, page
+        assert "2026-11-30 17:45:05" in words(text), page
+        assert "Nov. 30" not in text, page
+        assert words(text).count("Times are in the time zone Asia/Kathmandu.") == 1, page
+
+
+def test_the_page_says_what_a_last_request_is(boss_client: Client, session: Session) -> None:
+    text = words(boss_client.get(url("connected")).content.decode())
+    assert "Opened Last request" in text
+    assert "A session's last request is noted once a minute at most" in text
+
+
+def test_the_page_of_a_session_leads_to_its_end_for_those_who_may(
+    boss_client: Client, staff_client: Callable[..., Client], session: Session
+) -> None:
+    page, end = url("change", session.pk), f'href="{url("end", session.pk)}"'
+    assert end in boss_client.get(page).content.decode()
+    assert end not in staff_client("view_session").get(page).content.decode()
+    Session.objects.update(ended_at=timezone.now())
+    assert end not in boss_client.get(page).content.decode()

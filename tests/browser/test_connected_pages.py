@@ -30,4 +30,4 @@ def test_a_listening_client_is_seen_and_cut_off(site: Site) -> None:
         assert seen["wide"] == 0
         assert "<script>alert(1)</script>" in seen["page"]
         assert "Process" in seen["asked"]
-        assert "The stream is closed." in seen["told"]
+        assert "The stream is ended." in seen["told"]

@@ -6,6 +6,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import models
+from django.db.models.functions import Now
+from django.test.utils import isolate_apps
 from jsonschema import Draft202012Validator
 
 from mcp_app import MCPServer
@@ -242,6 +244,40 @@ def test_a_new_row_may_get_what_it_needs_from_the_product() -> None:
 
     assert not server.problems
     assert set(server.tools) == {"player_create"}
+
+
+@isolate_apps("tests.integrations")
+def test_a_column_that_may_be_blank_takes_an_empty_text_only_where_it_holds_texts() -> None:
+    class Book(models.Model):
+        size = models.IntegerField(choices=[(1, "small"), (2, "large")], null=True, blank=True)
+        shelf = models.CharField(max_length=3, choices=[("a", "A")], blank=True)
+        note = models.CharField(max_length=3, blank=True)
+
+        class Meta:
+            app_label = "integrations"
+
+    columns = ["size", "shelf", "note"]
+    server = declared(Book, fields=columns, filters=columns, tools=["list"])
+
+    found = server.tools["book_list"].arguments.schema["properties"]
+    assert (found["size"]["enum"], found["size"]["type"]) == ([1, 2], "integer")
+    assert found["shelf"]["enum"] == ["a", ""]
+    assert "minLength" not in found["note"]
+
+
+@isolate_apps("tests.integrations")
+def test_what_the_database_fills_in_is_not_required() -> None:
+    class Book(models.Model):
+        title = models.CharField(max_length=3)
+        added = models.DateTimeField(db_default=Now())
+
+        class Meta:
+            app_label = "integrations"
+
+    server = declared(Book, fields=["id"], tools=["create"], writable=["title", "added"])
+    assert server.tools["book_create"].arguments.schema["required"] == ["title"]
+    server = declared(Book, fields=["id"], tools=["create"], writable=["title"])
+    assert not server.problems
 
 
 def test_all_tools_are_those_that_there_are(tools: Any) -> None:

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError
+from django.db import DataError, IntegrityError, models
+from django.test.utils import isolate_apps
 from django.utils import timezone
 from rest_framework.permissions import AllowAny
 
 from mcp_app import MCPServer
 from mcp_app.integrations import ModelTools
+from mcp_app.integrations.tables.writing import held
 from mcp_app.models import CallEvent
 from mcp_app.testing import DOORS, Door, MCPClient, inline_workers
 from project.quiz.models import (
@@ -20,6 +22,7 @@ from project.quiz.models import (
     CountryStatistic,
     Match,
     MatchAnswer,
+    MatchEvent,
     MatchQuestion,
     Player,
     Room,
@@ -198,10 +201,11 @@ def test_the_product_sets_what_callers_do_not() -> None:
     assert Announcement.objects.get().created_by.username == "ada"
 
 
-def test_what_only_the_database_refuses_is_a_conflict() -> None:
+@pytest.mark.parametrize("error", [IntegrityError, DataError])
+def test_what_only_the_database_refuses_is_a_conflict(error: type[Exception]) -> None:
     class Racing(ModelTools):
         def save(self, ctx: Any, row: Any) -> None:
-            raise IntegrityError("UNIQUE constraint failed: quiz_room.invite_code")
+            raise error("UNIQUE constraint failed: quiz_room.invite_code")
 
     client = client_for(Racing, tools=["update"], fields=["id"], writable=["name"])
 
@@ -209,6 +213,24 @@ def test_what_only_the_database_refuses_is_a_conflict() -> None:
 
     assert answer.is_error
     assert answer.text == "It is in conflict with other rows, or with a rule of the database."
+
+
+def test_a_text_that_a_database_cannot_keep_breaks_nothing() -> None:
+    """PostgreSQL keeps no NUL, not in JSON either."""
+    match = Match.objects.create(
+        room=room(), topic="capitals", difficulty="easy", question_count=1, player_count=1
+    )
+    client = client_for(
+        model=MatchEvent,
+        fields=["id"],
+        tools=["create"],
+        writable=["match", "kind", "data"],
+    )
+    kind = MatchEvent._meta.get_field("kind").choices[0][0]
+
+    client.call("matchevent_create", {"match": str(match.pk), "kind": kind, "data": {"x": "\0"}})
+
+    assert CallEvent.objects.get().outcome in ("ok", "error")
 
 
 def test_a_deletion_takes_nothing_along_that_the_user_may_not_delete() -> None:
@@ -253,6 +275,20 @@ def test_what_is_written_and_never_shown_is_in_no_answer_and_no_log() -> None:
     hall.refresh_from_db()
     assert hall.closed_reason == "a quarrel"
     assert "quarrel" not in str(CallEvent.objects.get(tool="room_update").arguments)
+
+
+@isolate_apps("tests.integrations")
+def test_what_the_database_computes_is_not_asked_of_a_new_row() -> None:
+    class Book(models.Model):
+        pages = models.IntegerField()
+        sides = models.GeneratedField(
+            expression=models.F("pages") * 2, output_field=models.IntegerField(), db_persist=True
+        )
+
+        class Meta:
+            app_label = "integrations"
+
+    assert held(Book(pages=3)) == {"id": None, "pages": 3}
 
 
 def test_numbers_and_moments_arrive_as_the_model_has_them() -> None:

@@ -134,6 +134,27 @@ def test_an_answer_that_does_not_fit_is_asked_for_again(
     assert list(retry(client, greet, asked, name=wrong).result["inputRequests"]) == ["name"]
 
 
+def answer_with(depth: int) -> dict[str, Any]:
+    """An answer with a member that arrays stand in each other in."""
+    nested: Any = "x"
+    for _ in range(depth):
+        nested = [nested]
+    return {"action": "accept", "content": {"name": "Ada", "more": nested}}
+
+
+@pytest.mark.parametrize(("depth", "is_taken"), [(90, True), (100, False), (300, False)])
+def test_an_answer_that_is_nested_beyond_reason_is_refused(
+    make_client: MakeClient, greet: str, depth: int, is_taken: bool
+) -> None:
+    client = make_client(MODERN, capabilities=ABLE)
+    first = client.call(greet).result
+    answer = retry(client, greet, first, name=answer_with(depth))
+    if is_taken:
+        assert list(answer.result["inputRequests"]) == ["mood"]
+    else:
+        assert (answer.status, answer.error["code"]) == (400, -32602)
+
+
 @pytest.mark.parametrize("text", [5, None, ["happy"], {"a": 1}])
 def test_what_a_model_says_that_is_no_text_is_none(
     make_client: MakeClient, greet: str, text: Any
@@ -187,6 +208,29 @@ def test_a_persons_thinking_time_is_not_the_tools(
         return line.events[-1]["result"]["content"][0]["text"]
 
     assert async_to_sync(scenario)() == "Hello Ada"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("depth", "told"), [(90, "Hello Ada"), (300, "cannot be used")])
+def test_an_older_clients_answer_has_the_same_bound(
+    make_token: MakeToken, serve: Any, lanes: None, depth: int, told: str
+) -> None:
+    async def hello(ctx: Context) -> str:
+        return f"Hello {(await ctx.aelicit('Who?', Name)).content.name}"
+
+    name = serve(hello)
+    client = MCPClient(make_token(), version="2025-11-25", server=server, capabilities=ABLE)
+    client.initialize()
+
+    async def scenario() -> Any:
+        line = wire.call(wire.endpoint_application(), client, name)
+        await line.until(lambda: line.events)
+        answer = {"jsonrpc": "2.0", "id": line.events[0]["id"], "result": answer_with(depth)}
+        assert (await sync_to_async(client.post)(answer)).status == 202
+        await line.end()
+        return line.events[-1]["result"]["content"][0]["text"]
+
+    assert told in async_to_sync(scenario)()
 
 
 @pytest.mark.django_db(transaction=True)

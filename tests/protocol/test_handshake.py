@@ -54,6 +54,18 @@ def test_capabilities_that_are_no_object_are_refused(capabilities: Any) -> None:
         read_initialize({"capabilities": capabilities}, LEGACY)
 
 
+@pytest.mark.parametrize(("depth", "is_taken"), [(99, True), (100, False), (1000, False)])
+def test_capabilities_that_are_nested_beyond_reason_are_refused(depth: int, is_taken: bool) -> None:
+    nested: dict[str, Any] = {}
+    for _ in range(depth):
+        nested = {"a": nested}
+    if is_taken:
+        assert read_initialize({"capabilities": nested}, LEGACY).capabilities == nested
+    else:
+        with pytest.raises(errors.InvalidParams, match="nested"):
+            read_initialize({"capabilities": nested}, LEGACY)
+
+
 def test_a_header_names_a_served_version_or_nothing() -> None:
     assert check_version_header({}, LEGACY) is None
     named = {"mcp-protocol-version": " 2025-06-18 "}

@@ -193,7 +193,7 @@ def test_streams_of_one_process_are_seen_and_closed_at_another(
         assert len(closing) == 2
         for address in closing:
             told = browser.post(unescape(address))
-            assert messages_on(told) == ["The stream is closed."]
+            assert messages_on(told) == ["The stream is ended."]
         assert [message["id"] for message in listening.messages()] == [1]
         assert list(own.messages()) == []
     ending = re.findall(r'href="([^"]*/[0-9]+/end/)"', browser.get(CONNECTED))

@@ -214,7 +214,8 @@ def _comparable(value: Any) -> None:
 
 def _may_be_blank(plain: Any, column: Column) -> bool:
     texts = (serializers.CharField, serializers.ChoiceField)
-    return isinstance(plain, texts) and column.stored.blank
+    stored = column.stored
+    return isinstance(plain, texts) and stored.blank and stored.empty_strings_allowed
 
 
 class _Words(serializers.CharField):

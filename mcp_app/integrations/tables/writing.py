@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django.contrib.auth import get_permission_codename
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
-from django.db import IntegrityError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.db.models import ProtectedError, RestrictedError
 from django.db.models.deletion import Collector
 from django.db.models.fields import NOT_PROVIDED
@@ -48,8 +48,10 @@ class Written(serializers.ModelSerializer[Any]):
     serializer_related_to_field = _BySlug
 
     def build_standard_field(self, field_name: str, model_field: Any) -> Any:
-        """Without a look for the same value in another row."""
+        """Without a look for the same value in another row; the database's default is one, too."""
         cls, kwargs = super().build_standard_field(field_name, model_field)
+        if _has_db_default(model_field):
+            kwargs["required"] = False
         return cls, _without_uniqueness(kwargs)
 
     def build_relational_field(self, field_name: str, relation_info: Any) -> Any:
@@ -86,8 +88,9 @@ def read(serializer: Any, context: Any, sent: Mapping[str, Any], narrow: Any, **
 
 
 def held(row: Any) -> dict[str, Any]:
-    """The values of a row's own columns."""
-    return {field.name: getattr(row, field.attname) for field in row._meta.concrete_fields}
+    """The values of a row's own columns, but for those that the database computes."""
+    columns = (field for field in row._meta.concrete_fields if not field.generated)
+    return {field.name: getattr(row, field.attname) for field in columns}
 
 
 def store(row: Any, untouched: Iterable[str], save: Callable[[], None], using: str) -> None:
@@ -107,7 +110,7 @@ def store(row: Any, untouched: Iterable[str], save: Callable[[], None], using: s
         # Of its own, as a statement that is refused ends its transaction on PostgreSQL.
         with transaction.atomic(using=using):
             save()
-    except IntegrityError:
+    except (IntegrityError, DataError):
         raise ToolError(_CONFLICT) from None
 
 
@@ -154,11 +157,15 @@ def _is_made(field: Any) -> bool:
         field.null
         or field.blank
         or field.has_default()
-        or field.db_default is not NOT_PROVIDED
+        or _has_db_default(field)
         or getattr(field, "parent_link", False)
         or bool(field.remote_field and getattr(field.remote_field, "parent_link", False))
         or any(getattr(field, name, False) for name in made)
     )
+
+
+def _has_db_default(field: Any) -> bool:
+    return field.db_default is not NOT_PROVIDED
 
 
 def _without_uniqueness(kwargs: dict[str, Any]) -> dict[str, Any]:

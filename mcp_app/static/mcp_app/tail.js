@@ -100,7 +100,7 @@ function build(key, row) {
         return cell;
     });
     made.append(...cells);
-    twoLines(cells[0], link(row.time, row.url), row.day);
+    twoLines(cells[0], link(`${row.day} ${row.time}`, row.url), row.zone);
     twoLines(cells[1], document.createTextNode(row.call || "-"), row.client || "-");
     twoLines(cells[2], document.createTextNode(row.user || "-"), row.token || "-");
     const below = [...list.children].find((each) => Number(each.dataset.key) < key);
