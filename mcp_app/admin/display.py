@@ -148,8 +148,8 @@ def duration(milliseconds: float | None) -> str:
     if milliseconds is None:
         return NOTHING
     if milliseconds < 1000:
-        return _("%(n).1f ms") % {"n": milliseconds}
-    return _("%(n).2f s") % {"n": milliseconds / 1000}
+        return _("%(n)s ms") % {"n": number_format(milliseconds, 1)}
+    return _("%(n)s s") % {"n": number_format(milliseconds / 1000, 2)}
 
 
 def percentage(share: float | None) -> str:

@@ -18,7 +18,7 @@ from django.utils import timezone, translation
 
 from mcp_app.admin import CallEventAdmin
 from mcp_app.admin.charts import ceiling, stacked
-from mcp_app.admin.display import percentage, tone
+from mcp_app.admin.display import duration, percentage, tone
 from mcp_app.audit.outcomes import GROUP_OF
 from mcp_app.auth.tokens import issue
 from mcp_app.models import CallEvent, CallOutcome, Token
@@ -242,6 +242,15 @@ def test_the_picture_is_told_and_its_bars_are_as_high_as_their_numbers(
 )
 def test_a_share_is_told_to_a_tenth(share: float | None, shown: str) -> None:
     assert percentage(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [("en", ["4.0 ms", "999.9 ms", "1.45 s"]), ("de", ["4,0 ms", "999,9 ms", "1,45 s"])],
+)
+def test_a_duration_has_the_decimal_sign_of_the_language(language: str, shown: list[str]) -> None:
+    with translation.override(language):
+        assert [duration(each) for each in (4.0, 999.94, 1450.0)] == shown
 
 
 @pytest.mark.parametrize(
