@@ -47,11 +47,12 @@ def _end_other_sessions(connection: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def empty_caches(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leave no throttle counter or session from one test to the next."""
+def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leave no throttle counter, session or language from one test to the next."""
     yield
     if request.config.pluginmanager.has_plugin("django"):
         _empty_caches()
+        _leave_the_language()
 
 
 def _empty_caches() -> None:
@@ -68,3 +69,10 @@ def _empty_caches() -> None:
         return
     for cache in caches.all(initialized_only=True):
         cache.clear()
+
+
+def _leave_the_language() -> None:
+    """A request's language stays its thread's."""
+    from django.utils import translation
+
+    translation.deactivate()

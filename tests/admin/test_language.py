@@ -1,7 +1,6 @@
 """The admin's pages in the language that a browser asks for, down to the last label."""
 
 import gettext
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 from django.contrib import admin
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
-from django.utils import translation
 
 import mcp_app
 from mcp_app.auth.hashing import Secret
@@ -31,13 +29,6 @@ class Texts(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.found.add(" ".join(data.split()))
-
-
-@pytest.fixture(autouse=True)
-def no_language_left() -> Iterator[None]:
-    """A request's language stays the thread's: the next test has the site's own again."""
-    yield
-    translation.deactivate()
 
 
 @pytest.fixture(scope="module")
