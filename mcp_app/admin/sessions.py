@@ -6,6 +6,7 @@ from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -55,7 +56,8 @@ class SessionAdmin(ConnectedPage):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Under a title of its own: none is to be chosen."""
-        return super().changelist_view(request, {"title": _("Sessions"), **(extra_context or {})})
+        title = capfirst(self.opts.verbose_name_plural)
+        return super().changelist_view(request, {"title": title, **(extra_context or {})})
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

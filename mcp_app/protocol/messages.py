@@ -18,7 +18,7 @@ import orjson
 from mcp_app.protocol.errors import InvalidParams, InvalidRequest, ParseError, ProtocolError
 
 RequestId = str | int
-LONGEST_ID: Final = 1024
+LONGEST_ID: Final = 4096
 """Characters of an id, which each message about its request repeats."""
 ID_IN_WORDS: Final = f"an integer, or a string of at most {LONGEST_ID} characters"
 

@@ -354,7 +354,7 @@ def test_metadata_that_is_missing_or_misshapen_is_a_wrong_parameter(
         whole | {"progressToken": 1.5},
         whole | {"progressToken": True},
         whole | {"progressToken": {}},
-        whole | {"progressToken": "x" * 1025},
+        whole | {"progressToken": "x" * 4097},
     ]
     call = {"name": counted.name, "arguments": {}}
     for meta in wrong:

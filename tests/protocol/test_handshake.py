@@ -103,7 +103,7 @@ def test_a_progress_token_is_taken(token: Any) -> None:
 
 @pytest.mark.parametrize(
     "meta",
-    [None, [], "x", {}, *({"progressToken": token} for token in (1.5, [], "x" * 1025))],
+    [None, [], "x", {}, *({"progressToken": token} for token in (1.5, [], "x" * 4097))],
 )
 def test_anything_else_is_no_progress_token(meta: Any) -> None:
     assert routed(None, None, {"_meta": meta}).progress_token is None
