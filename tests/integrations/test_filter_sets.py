@@ -4,15 +4,12 @@ from typing import Any, ClassVar
 
 import pytest
 from django.contrib.auth import get_user_model
+from django_filters import rest_framework as drf
 
 from project.quiz.models import Room
 from tests.integrations.orders import call
 from tests.integrations.rooms import RoomViewSet, exposed
 from tests.integrations.test_viewsets import room
-
-django_filters = pytest.importorskip("django_filters")
-
-from django_filters import rest_framework as drf  # noqa: E402
 
 pytestmark = pytest.mark.django_db
 

@@ -121,6 +121,9 @@ def test_redis_may_go_away_and_come_back(
     quick_calls(elsewhere, 10)
     # What is posted to the other process does not come; the call says so at its limit.
     assert elsewhere.post(answer(question)) == 202
+    withdrawn = waiting.event()
+    assert withdrawn["method"] == "notifications/cancelled"
+    assert withdrawn["params"]["requestId"] == question["id"]
     told = waiting.event()
     assert told["result"]["isError"]
     assert "Nobody answered in time." in told["result"]["content"][0]["text"]
