@@ -5,16 +5,18 @@ from inspect import iscoroutinefunction
 from typing import Any, Final
 
 from mcp_app.access.model_permissions import ModelPermissions
-from mcp_app.catalog import keywords
-from mcp_app.catalog.declaration import Options, made
+from mcp_app.catalog.declaration import made
 from mcp_app.catalog.foreign import CONTEXT
 from mcp_app.catalog.problems import Problem, Refused
 from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.catalog.signature import Kind, Signature
+from mcp_app.integrations.stated import check_stated
 from mcp_app.integrations.tables.plan import READ, Plan
 from mcp_app.integrations.tables.rows import Rows
 
 _OF_THE_MODEL: Final = {"queryset", "input", "output", "read_only"}
+_SAYS: Final = "tools over a model say by themselves"
+_ADVICE: Final = "Leave it out; get_queryset(ctx) of a subclass narrows the rows."
 _HINTS: Final[Mapping[str, dict[str, Any]]] = {
     "list": {"read_only": True},
     "get": {"read_only": True},
@@ -129,7 +131,7 @@ class ModelTools:
         stated = {**self._options, **self._overrides.get(name, {})}
         known = str(stated.get("name") or f"{prefix}_{name}")
         try:
-            _check_options(stated)
+            check_stated(stated, _OF_THE_MODEL, _SAYS, _ADVICE)
             self._server.add(self._tool(plan, name, {**stated, "name": known}))
         except Refused as refused:
             self._server.report(refused, known, self._module)
@@ -175,14 +177,3 @@ class ModelTools:
         for name in _HOOKS:
             if iscoroutinefunction(getattr(self, name)):
                 raise Refused(Problem.MODEL, f"its {name} is async", "Write a plain method.")
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    taken = sorted(_OF_THE_MODEL & set(options))
-    if taken:
-        raise Refused(
-            Problem.KEYWORD,
-            f"tools over a model say by themselves what {', '.join(taken)} is",
-            "Leave it out; get_queryset(ctx) of a subclass narrows the rows.",
-        )
-    keywords.check_keywords(options, Options.__annotations__.keys() - _OF_THE_MODEL)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from mcp_app.access.permissions import class_text
-from mcp_app.catalog import keywords
-from mcp_app.catalog.declaration import Options, made
+from mcp_app.catalog.declaration import made
 from mcp_app.catalog.foreign import CONTEXT
 from mcp_app.catalog.problems import Problem, Refused
 from mcp_app.catalog.registry import MCPServer, default_server
@@ -15,7 +14,10 @@ from mcp_app.integrations import querying
 from mcp_app.integrations.actions import Plan, action_of
 from mcp_app.integrations.exposed import Action, ViewPermission, told
 from mcp_app.integrations.names import snake_case
+from mcp_app.integrations.stated import check_stated
 
+_SAYS: Final = "a viewset says by itself"
+_ADVICE: Final = "Leave it out; a subclass of the viewset may say something else."
 _OF_THE_VIEW: Final = {"permission_classes", "queryset", "input", "output"}
 _HINTS: Final[Mapping[str, dict[str, Any]]] = {
     "GET": {"read_only": True},
@@ -61,7 +63,7 @@ def expose_viewset(
         stated = {**options, **(overrides or {}).get(name, {})}
         known = str(stated.get("name") or f"{prefix or _prefix(viewset)}_{name}")
         try:
-            _check_options(stated)
+            check_stated(stated, _OF_THE_VIEW, _SAYS, _ADVICE)
             action = action_of(viewset, name)
             server.add(_tool(Plan(action, url_kwargs or {}), known, stated))
         except Refused as refused:
@@ -74,17 +76,6 @@ def _names(viewset: Any, actions: Any, server: MCPServer) -> list[str]:
     refused = Refused(Problem.VIEWSET, "actions is not a list", 'Write actions=["list", …].')
     server.report(refused, _prefix(viewset), getattr(viewset, "__module__", ""))
     return []
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    taken = sorted(_OF_THE_VIEW & set(options))
-    if taken:
-        raise Refused(
-            Problem.KEYWORD,
-            f"a viewset says by itself what {', '.join(taken)} is",
-            "Leave it out; a subclass of the viewset may say something else.",
-        )
-    keywords.check_keywords(options, Options.__annotations__.keys() - _OF_THE_VIEW)
 
 
 def _tool(plan: Plan, name: str, stated: Mapping[str, Any]) -> Any:

@@ -44,18 +44,7 @@ def player_tools(server: MCPServer) -> None:
     """Declare them, all five."""
     options: dict[str, Any] = {
         "fields": ["id", "nickname", "country", "left_at", "room", "room__name", "room__status"],
-        "filters": [
-            "room",
-            "room__status",
-            "nickname",
-            "nickname__icontains",
-            "country__in",
-            "left_at__isnull",
-            "left_at__lt",
-            "left_at__date",
-            "id__in",
-            "id__gt",
-        ],
+        "filters": FILTERS,
         "ordering": ["nickname", "room"],
         "search": ["nickname", "room__name"],
         "writable": ["nickname", "country", "room"],

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,23 +16,11 @@ from rest_framework.permissions import IsAuthenticated
 from mcp_app import MCPServer
 from mcp_app.integrations import ModelTools
 from mcp_app.models import CallEvent
-from mcp_app.testing import DOORS, Door, MCPClient, inline_workers
+from mcp_app.testing import Door, MCPClient
 from project.quiz.models import Match, Player, Room
 from tests.integrations.players import ALL, client_of, player, room, server
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def mounted(settings: Any) -> Iterator[None]:
-    settings.ROOT_URLCONF = "tests.integrations.players"
-    with inline_workers():
-        yield
-
-
-@pytest.fixture(params=DOORS)
-def door(request: pytest.FixtureRequest) -> Door:
-    return request.param
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("players_mounted")]
 
 
 def names(answer: Any) -> list[str]:

@@ -1,7 +1,6 @@
 """Rows made, changed and deleted by tools over a model: validated, and kept in sight."""
 
 import datetime as dt
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from mcp_app import MCPServer
 from mcp_app.integrations import ModelTools
 from mcp_app.integrations.tables.writing import held
 from mcp_app.models import CallEvent
-from mcp_app.testing import DOORS, Door, MCPClient, inline_workers
+from mcp_app.testing import Door, MCPClient
 from project.quiz.models import (
     Announcement,
     CountryStatistic,
@@ -29,19 +28,7 @@ from project.quiz.models import (
 )
 from tests.integrations.players import client_of, may, player, room
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def mounted(settings: Any) -> Iterator[None]:
-    settings.ROOT_URLCONF = "tests.integrations.players"
-    with inline_workers():
-        yield
-
-
-@pytest.fixture(params=DOORS)
-def door(request: pytest.FixtureRequest) -> Door:
-    return request.param
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("players_mounted")]
 
 
 def client_for(cls: Any = ModelTools, model: Any = Room, **options: Any) -> MCPClient:

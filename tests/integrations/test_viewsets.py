@@ -38,11 +38,6 @@ def asked() -> Iterator[list[str]]:
     ASKED.clear()
 
 
-@pytest.fixture(params=DOORS)
-def door(request: pytest.FixtureRequest) -> Door:
-    return request.param
-
-
 @pytest.fixture
 def server(settings: Any) -> Any:
     from mcp_app.testing import inline_workers
