@@ -7,7 +7,7 @@ does not say: that is the database's own to refuse.
 """
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 WRITE: Final = "write"
@@ -63,9 +63,12 @@ _MYSQL: Final = (
 )
 _PLAIN: Final = (_STRING, _NAME, r"`[^`]*`", r"\[[^\]]*(?:\]|\Z)", _LINE + r"(?:\n|$)", _COMMENT)
 _PIECES: Final = {
-    "postgresql": _POSTGRESQL,
-    "mysql": _MYSQL,
-    **dict.fromkeys(("sqlite", "oracle", "microsoft"), _PLAIN),
+    vendor: re.compile("|".join(pieces), re.S)
+    for vendor, pieces in (
+        ("postgresql", _POSTGRESQL),
+        ("mysql", _MYSQL),
+        *((vendor, _PLAIN) for vendor in ("sqlite", "oracle", "microsoft")),
+    )
 }
 _LEFT_OVER: Final = re.compile(r"['\"`]|/\*|--|\$\w*\$")
 _FIRST: Final = re.compile(r"[ (]*([a-z]+)\b")
@@ -88,19 +91,13 @@ def beyond_reading(text: str, vendor: str, is_filled: bool, is_framed: bool) -> 
 
 
 def _judged(text: str, vendor: str, is_filled: bool, is_framed: bool) -> str | None:
-    pieces = _pieces(_PIECES.get(vendor, _POSTGRESQL))
+    pieces = _PIECES.get(vendor, _PIECES["postgresql"])
     if is_filled and any(_takes_a_value(piece[0]) for piece in pieces.finditer(text)):
         return MORE
     bare = " ".join(pieces.sub(_stand_in, text).split()).lower()
     if _LEFT_OVER.search(bare) or _SEVERAL.search(bare) or _LEAVES.search(text.lower()):
         return MORE
     return _by_words(bare, is_framed)
-
-
-@cache
-def _pieces(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """Compiled for the databases that a process has, and not for each that there is."""
-    return re.compile("|".join(patterns), re.S)
 
 
 _kept: Final = lru_cache(maxsize=512)(_judged)
