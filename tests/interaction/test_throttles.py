@@ -269,6 +269,41 @@ def test_an_address_is_a_whole_network_to_throttles_too(
     assert [nobody.call("limited", headers=one).status for one in sent] == [200, 200, 429]
 
 
+REDIS_AWAY = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": "redis://127.0.0.1:1",
+    }
+}
+
+
+@pytest.mark.parametrize("opens", [False, True], ids=["shut", "open"])
+def test_a_redis_that_is_away_shuts_our_own_limits_unless_chosen_otherwise(
+    make_client: MakeClient,
+    serve: Serve,
+    settings: Any,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    opens: bool,
+) -> None:
+    pytest.importorskip("redis")
+    monkeypatch.setattr(outage, "_said", -outage.INTERVAL)
+    settings.CACHES = REDIS_AWAY
+    rates(settings, user="3/min", token="3/min")
+    settings.MCP_APP = {**settings.MCP_APP, "THROTTLE_FAIL_OPEN": opens}
+    serve(limited, throttle_classes=[UserThrottle, TokenThrottle])
+    client = make_client()
+    answers = [client.call("limited") for _ in range(3)]
+    assert {answer.status for answer in answers} == ({200} if opens else {503})
+    assert [record.name for record in caplog.records].count("mcp_app.rates") == 1
+    if not opens:
+        assert int(answers[0].headers["retry-after"]) >= 1
+        assert b"127.0.0.1" not in answers[0].body
+    # What counts nothing asks no cache.
+    assert client.call("add", {"a": 1}).status == 200
+    assert make_client(token="mcp_guess").call("add", {"a": 1}).status in (401, 503)
+
+
 def test_failed_credentials_spend_the_budget_of_their_address_alone(
     make_client: MakeClient, settings: Any
 ) -> None:
