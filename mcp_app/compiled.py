@@ -40,7 +40,7 @@ def fetched(
         driver: Any = getattr(cursor, "cursor", None)
         if type(driver) is SQLiteCursorWrapper:
             # Django looks through a text for its placeholders as long as SQLite looks for rows.
-            driver.convert_query = _converted
+            vars(driver)["convert_query"] = _converted
         cursor.execute(sql, values)
         found: list[Sequence[Any]] = cursor.fetchall()
     return found
