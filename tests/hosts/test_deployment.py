@@ -7,7 +7,7 @@ import pytest
 from django.core.checks import run_checks
 from django.urls import include, path
 from pydantic import Field
-from rest_framework.permissions import AllowAny
+from rest_framework.permissions import AllowAny, BasePermission, IsAuthenticated
 
 from mcp_app import MCPServer, deployment
 from mcp_app.audit import mirrors
@@ -81,31 +81,52 @@ def test_what_is_meant_is_not_warned_of(
     assert found() == set()
 
 
+class Anybody(AllowAny):
+    """A product's own name for it."""
+
+
+class Undecided(BasePermission):
+    """What says nothing lets everybody in."""
+
+
+class Weekdays(BasePermission):
+    """A rule of a product's own."""
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        return True
+
+
+OPEN: list[list[Any]] = [[AllowAny], [Anybody], [Undecided], [AllowAny, Anybody]]
+CLOSED: list[list[Any]] = [[IsAuthenticated], [AllowAny, IsAuthenticated], [Weekdays]]
+
+
 @pytest.fixture
 def open_server() -> Iterator[MCPServer]:
-    """A server whose tools anybody may call; one of them writes."""
+    """A server with tools that write and one that reads; some of them anybody may call."""
     server = MCPServer("open")
 
-    @server.tool(permission_classes=[AllowAny])
-    def write() -> str:
-        """Write."""
-        return "written"
+    def act() -> str:
+        """Write, or read."""
+        return "done"
 
-    @server.tool(permission_classes=[AllowAny], read_only=True)
-    def read() -> str:
-        """Read."""
-        return "read"
-
+    for number, classes in enumerate(OPEN):
+        server.tool(name=f"open_{number}", permission_classes=classes)(act)
+    for number, classes in enumerate(CLOSED):
+        server.tool(name=f"closed_{number}", permission_classes=classes)(act)
+    server.tool(name="reads", permission_classes=[AllowAny], read_only=True)(act)
+    server.tool(name="scoped", permission_classes=[AllowAny], scopes=["rooms:write"])(act)
+    server.tool(name="usual")(act)
+    assert not server.problems
     yield server
     registry._servers.discard(server)
 
 
 def test_a_tool_that_anybody_may_write_with_is_named(settings: Any, open_server: Any) -> None:
-    others = set(deployment._written_by_anybody()) - {"write"}
-    assert "write" in set(deployment._written_by_anybody())
-    assert "read" not in others
     assert found() == set()
     settings.MCP_APP = {**settings.MCP_APP, "ALLOW_ANONYMOUS": True}
+    told = "".join(message.msg for message in deployment.check_anonymous_writes())
+    own = [name for name in open_server.tools if f"{name!r}" in told]
+    assert own == [f"open_{number}" for number in range(len(OPEN))]
     assert "W107" in found()
 
 
