@@ -24,7 +24,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from mcp_app.catalog.definition import Declaration
-from mcp_app.work.connections import opened
 from mcp_app.work.statements import MORE, WRITE, beyond_reading
 
 
@@ -92,7 +91,7 @@ def promised(tool: Declaration) -> Iterator[None]:
     if not tool.read_only:
         yield
         return
-    held = (connection for connection in opened() if connection.in_atomic_block)
+    held = (c for c in connections.all(initialized_only=True) if c.in_atomic_block)
     token = _promised.set(_Promise(tool.name, frozenset(map(id, held))))
     try:
         yield
