@@ -10,6 +10,7 @@ import secrets
 import threading
 import time
 from collections import Counter
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,11 +19,16 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.dispatcher import new_record
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
 from mcp_app.rates.window import Rate
+from mcp_app.transports import shutdown
 from mcp_app.transports.recording import recorder
 
 ADDRESSES: Final = 10
 """So many addresses, and so many tokens, may use up their rows at one process; then there are none
 for others."""
+
+
+_PATIENCE: Final = 1.0
+"""Seconds that a stop waits at most for the number to be committed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -99,13 +105,26 @@ class Strangers:
         if (window := self._window) is not None:
             self._close(window)
 
-    def _close(self, window: _Window) -> None:
+    def tell_before_stop(self) -> None:
+        """The same in the midst of whatever the main thread does, and wait until it is committed.
+
+        A thread of its own does it: the main one may be counting.
+        """
+        if (window := self._window) is not None and window.left_out:
+            telling = threading.Thread(target=self._tell_and_wait, daemon=True)
+            telling.start()
+            telling.join(_PATIENCE)
+
+    def _tell_and_wait(self) -> None:
+        if (window := self._window) is not None and (told := self._close(window)) is not None:
+            told.result(_PATIENCE)
+
+    def _close(self, window: _Window) -> Future[bool] | None:
         with self._lock:
             if self._window is not window:
-                return
+                return None
             self._window = None
-        if window.left_out:
-            recorder().submit(window.record())
+        return recorder().submit(window.record()) if window.left_out else None
 
     def _close_later(self, window: _Window) -> None:
         timer = threading.Timer(max(window.left, 0.0), self._close, [window])
@@ -115,5 +134,6 @@ class Strangers:
 
 strangers: Final = Strangers()
 atexit.register(strangers.tell)
+shutdown.before_stop(strangers.tell_before_stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=strangers.forget)
