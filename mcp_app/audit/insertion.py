@@ -15,7 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, FloatField, TextField
 from django.db.models.sql import InsertQuery
 
-from mcp_app.compiled import kept
+from mcp_app.compiled import fetched, kept
 from mcp_app.models import CallEvent
 
 MOST_TOGETHER: Final = 32
@@ -65,9 +65,7 @@ class _Insert:
             values = [list(column) for column in zip(*rows, strict=True)]
         else:
             values = [value for row in rows for value in row]
-        with self._connection.cursor() as cursor:
-            cursor.execute(self._sql, values)
-            return [key for (key,) in cursor.fetchall()]
+        return [key for (key,) in fetched(self._connection, self._sql, values)]
 
     def _values(self, event: dict[str, Any]) -> list[Any]:
         """As the driver is given them."""

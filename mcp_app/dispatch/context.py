@@ -71,8 +71,10 @@ class Caller:
 
         A token that is limited to named tools reaches those, and no resources or prompts.
         """
-        is_in_scope = not declared.scopes or not self.lacks(declared.scopes)
-        return is_in_scope and self.is_within_limits(declared)
+        if declared.scopes and self.lacks(declared.scopes):
+            return False
+        is_unlimited = self.tools is None and not self.reads_only
+        return is_unlimited or self.is_within_limits(declared)
 
     def is_within_limits(self, declared: Declaration) -> bool:
         """Whether the token's limits admit it, whatever its scopes."""

@@ -166,9 +166,8 @@ def _listed(
 ) -> Answer:
     page, following = _page(inbound.usable(everything), inbound, services)
     version = inbound.route.version
-    result: dict[str, Any] = {
-        member: [orjson.Fragment(declared.definition_json(version)) for declared in page]
-    }
+    written = b",".join([declared.definition_json(version) for declared in page])
+    result: dict[str, Any] = {member: orjson.Fragment(b"[" + written + b"]")}
     if following is not None:
         result["nextCursor"] = following
     return Answer(result)

@@ -434,6 +434,12 @@ FOREIGN = (
     "http://[::1",
     "chrome-extension://abcdef",
     f"https://app.example, {EVIL}",
+    "http://evil.example@localhost",
+    "http://localhost:0",
+    "http://localhost:",
+    "http://localhost/",
+    "http://localhost?",
+    "http://localhost\t",
 )
 
 

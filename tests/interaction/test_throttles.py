@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from rest_framework.permissions import AllowAny
 from rest_framework.throttling import BaseThrottle, ScopedRateThrottle, UserRateThrottle
 
 from mcp_app.access.throttling import (
@@ -233,6 +234,39 @@ def test_what_cannot_be_counted_is_refused_in_words_unless_chosen_otherwise(
         assert answers[0].error["code"] == 503
         assert b"secret" not in answers[0].body
         assert {event.error_class for event in CallEvent.objects.all()} == {"LimitsUnavailable"}
+
+
+def test_nobody_gets_more_guesses_by_counting_through_a_network_or_by_nonsense(
+    make_client: MakeClient, settings: Any
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "FAILED_AUTH_RATE": "2/min", "NUM_PROXIES": 1}
+    bad = make_client(MODERN, "mcp_guess")
+
+    def guesses(*addresses: str) -> list[int]:
+        headers = [{"X-Forwarded-For": address} for address in addresses]
+        return [bad.request("tools/list", headers=sent).status for sent in headers]
+
+    assert guesses(*(f"2001:db8::{number}" for number in range(3))) == [401, 401, 429]
+    assert guesses(*(f"nonsense{number}" for number in range(3))) == [401, 401, 429]
+    assert guesses(*(f"::ffff:192.0.2.{number}" for number in range(3))) == [401, 401, 401]
+    assert guesses("192.0.2.1", "192.0.2.1") == [401, 429]
+    assert guesses("2001:db8:0:1::1") == [401]
+
+
+@pytest.mark.parametrize("throttle", [AddressThrottle, UserThrottle])
+def test_an_address_is_a_whole_network_to_throttles_too(
+    make_client: MakeClient, serve: Serve, settings: Any, throttle: type
+) -> None:
+    settings.MCP_APP = {
+        **settings.MCP_APP,
+        "ALLOW_ANONYMOUS": True,
+        "NUM_PROXIES": 1,
+        "THROTTLE_RATES": {"address": "2/min", "user": "2/min"},
+    }
+    serve(limited, throttle_classes=[throttle], permission_classes=[AllowAny])
+    nobody = make_client(MODERN, "")
+    sent = [{"X-Forwarded-For": f"2001:db8::{number}"} for number in range(3)]
+    assert [nobody.call("limited", headers=one).status for one in sent] == [200, 200, 429]
 
 
 REDIS_AWAY = {
