@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import pytest
 from django.core.checks import run_checks
-from django.urls import include, path
+from django.urls import get_script_prefix, include, path, set_script_prefix
 from pydantic import Field
 from rest_framework.permissions import AllowAny, BasePermission, IsAuthenticated
 
@@ -17,10 +17,18 @@ SLASHED = "tests.hosts.test_deployment"
 urlpatterns = [path("mcp/", include("mcp_app.urls"))]
 
 
+OF_THIS_MACHINE = [
+    "http://localhost:6274",
+    "http://127.0.0.1:1",
+    "http://[::1]",
+    "http://a.localhost",
+]
+
+
 def found(*ids: str) -> set[str]:
     """Our deployment warnings, each with a hint."""
     messages = run_checks(tags=[deployment.TAG], include_deployment_checks=True)
-    ours = [message for message in messages if (message.id or "").startswith("mcp_app.W10")]
+    ours = [message for message in messages if (message.id or "").startswith("mcp_app.W1")]
     assert all(message.hint for message in ours)
     return {str(message.id).removeprefix("mcp_app.") for message in ours}
 
@@ -46,6 +54,7 @@ def test_a_sound_deployment_is_not_warned() -> None:
         ({}, {"ALLOWED_HOSTS": ["shop.example", "*"]}, "W103"),
         ({"CORS": True}, {}, "W104"),
         ({"ALLOW_QUERY_TOKEN": True}, {}, "W105"),
+        ({"ALLOWED_ORIGINS": ["https://a.example", "http://app.example"]}, {}, "W110"),
         ({}, {"ROOT_URLCONF": SLASHED}, "W106"),
         ({}, {"CACHES": {"default": {"BACKEND": "x.locmem.LocMemCache"}}}, "W108"),
     ],
@@ -65,12 +74,13 @@ def test_each_weakness_is_named(
     [
         ({}, {"SECURE_SSL_REDIRECT": False, "SECURE_PROXY_SSL_HEADER": ("X", "https")}),
         ({"CORS": True, "ALLOWED_ORIGINS": ["https://app.example"]}, {}),
+        ({"ALLOWED_ORIGINS": OF_THIS_MACHINE}, {}),
         (
             {"FAILED_AUTH_RATE": None},
             {"CACHES": {"default": {"BACKEND": "x.locmem.LocMemCache"}}},
         ),
     ],
-    ids=["behind a proxy", "listed", "nothing counted"],
+    ids=["behind a proxy", "listed", "of this machine", "nothing counted"],
 )
 def test_what_is_meant_is_not_warned_of(
     settings: Any, ours: dict[str, Any], django: dict[str, Any]
@@ -79,6 +89,20 @@ def test_what_is_meant_is_not_warned_of(
     for name, value in django.items():
         setattr(settings, name, value)
     assert found() == set()
+
+
+@pytest.mark.parametrize("prefix", ["/", "/shop/"])
+def test_a_mount_is_looked_up_below_the_prefix_of_the_server(settings: Any, prefix: str) -> None:
+    before = get_script_prefix()
+    set_script_prefix(prefix)
+    try:
+        assert found() == set()
+        settings.ROOT_URLCONF = SLASHED
+        (warning,) = deployment.check_mount()
+        assert f"answers at {prefix}mcp/ alone" in warning.msg
+        assert "path('mcp', include" in str(warning.hint)
+    finally:
+        set_script_prefix(before)
 
 
 class Anybody(AllowAny):
