@@ -84,6 +84,24 @@ class Permissions:
             self._refused[declared] = by
         return not by
 
+    def verdicts(
+        self, declarations: tuple[Declaration, ...], request_for: Callable[[Declaration], Any]
+    ) -> dict[Declaration, bool]:
+        """What `admit` says of each of them, asked together."""
+        if len(declarations) == 1:
+            return {declarations[0]: self.admit(declarations[0], request_for)}
+        found: dict[Declaration, bool] = {}
+        for alike in _alike(declarations):
+            found[alike[0]] = self.admit(alike[0], request_for)
+            by = self._said_of(alike[0])
+            if by is None:
+                found |= {declared: self.admit(declared, request_for) for declared in alike[1:]}
+                continue
+            found |= dict.fromkeys(alike, not by)
+            if by:
+                self._refused |= dict.fromkeys(alike, by)
+        return found
+
     def refused_by(self, declared: Declaration) -> str:
         """The class that said no when `admit` last asked; empty where none did."""
         return self._refused.get(declared, "")
@@ -154,6 +172,19 @@ def classes_of(declared: Declaration) -> Classes:
     """Its permission classes, or the project's."""
     own = declared.permission_classes
     return settings.permission_classes if own is None else own
+
+
+@lru_cache(maxsize=32)
+def _alike(declarations: tuple[Declaration, ...]) -> tuple[tuple[Declaration, ...], ...]:
+    """Those of the same classes and hints together, as they were declared."""
+    found: dict[Any, list[Declaration]] = {}
+    for declared in declarations:
+        key: Any = (declared.permission_classes, method_of(declared))
+        try:
+            found.setdefault(key, []).append(declared)
+        except TypeError:  # a class of the product's that cannot be hashed
+            found[declared] = [declared]
+    return tuple(map(tuple, found.values()))
 
 
 def _looks_of(classes: Classes) -> _Looks:

@@ -96,7 +96,7 @@ def test_what_looks_at_the_tool_is_asked_for_each_of_them() -> None:
     assert asked == [(True, DeclaredRequest), (False, DeclaredRequest)]
 
 
-def _admitted_to_four(cls: type[BasePermission]) -> list[str]:
+def _admitted_to_four(cls: Any) -> list[str]:
     """Those of two tools that read, `a` and `b`, and two that write, to which it admits a user."""
     server = MCPServer("of four")
     for name in ("a", "b", "c", "d"):
@@ -158,6 +158,19 @@ def test_one_that_breaks_without_a_look_is_asked_again(caplog: pytest.LogCapture
 
     assert _admitted_to_four(Broken) == []
     assert len(caplog.records) == 4
+
+
+def test_of_one_that_cannot_be_told_from_others_nothing_is_remembered() -> None:
+    class Unhashable:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self) -> Any:
+            asked.append(self)
+            return IsAuthenticated()
+
+    asked: list[Any] = []
+    assert _admitted_to_four(Unhashable()) == ["a", "b", "c", "d"]
+    assert len(asked) == 4
 
 
 def test_the_next_request_is_asked_anew() -> None:
