@@ -1,6 +1,7 @@
 """DRF's throttles become a 429 that a client and a model can both read (D-086)."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from mcp_app.access.throttling import (
     ToolThrottle,
     UserThrottle,
 )
-from mcp_app.auth.tokens import issue
+from mcp_app.auth.tokens import issue, rotate
 from mcp_app.models import CallEvent
 from mcp_app.rates import outage
 from tests.interaction.conftest import MODERN, MakeClient, MakeToken
@@ -176,6 +177,48 @@ def test_each_kind_of_limit_has_its_rate(
     serve(limited, throttle_classes=[throttle])
     client = make_client()
     assert [client.call("limited").status for _ in range(3)] == [200, 200, 429]
+
+
+@pytest.mark.parametrize(
+    ("throttle", "limited_too"),
+    [
+        (UserThrottle, {"another token", "after a rotation", "another tool"}),
+        (TokenThrottle, {"after a rotation", "another tool"}),
+        (ToolThrottle, {"another token", "after a rotation"}),
+        (AddressThrottle, {"another token", "after a rotation", "another tool", "another user"}),
+    ],
+)
+def test_each_kind_of_limit_is_shared_by_those_that_it_names(
+    make_client: MakeClient,
+    serve: Serve,
+    user: Any,
+    staff: Any,
+    settings: Any,
+    throttle: type[BaseThrottle],
+    limited_too: set[str],
+) -> None:
+    rates(settings, **{throttle.scope: "1/hour"})
+    for name in ("limited", "other"):
+        serve(limited, throttle_classes=[throttle], name=name)
+    token, secret = issue(user=user, name="one")
+    assert make_client(MODERN, secret.reveal()).call("limited").status == 200
+    clients = {
+        "another token": (issue(user=user, name="two")[1], "limited"),
+        "after a rotation": (rotate(token, grace=timedelta(minutes=1)), "limited"),
+        "another tool": (secret, "other"),
+        "another user": (issue(user=staff, name="theirs")[1], "limited"),
+        "another address": (issue(user=staff, name="away")[1], "limited"),
+    }
+    settings.MCP_APP = {**settings.MCP_APP, "NUM_PROXIES": 1}
+    refused = set()
+    for kind, (text, name) in clients.items():
+        address = "192.0.2.7" if kind == "another address" else "127.0.0.1"
+        headers = {"x-forwarded-for": address}
+        if make_client(MODERN, text.reveal()).call(name, headers=headers).status == 429:
+            refused.add(kind)
+    assert refused - {"another address"} == limited_too
+    # Theirs is the second call of that user, and the first from there.
+    assert ("another address" in refused) is (throttle in (UserThrottle, ToolThrottle))
 
 
 def test_a_kind_without_a_rate_limits_nothing(make_client: MakeClient, serve: Serve) -> None:
