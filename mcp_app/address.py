@@ -1,8 +1,12 @@
 """The address a request came from, behind as many proxies as the settings name, and no more."""
 
-from typing import Any
+import ipaddress
+from typing import Any, Final
 
 from mcp_app.conf import settings
+
+_NETWORK: Final = 64
+"""Bits of an IPv6 address that one customer of a network has, who may choose the rest."""
 
 
 def client_address(request: Any) -> str | None:
@@ -21,3 +25,19 @@ def address_behind(remote: str | None, forwarded: str) -> str | None:
         return remote
     addresses = [part.strip() for part in forwarded.split(",")]
     return addresses[-min(settings.NUM_PROXIES, len(addresses))] or remote
+
+
+def network_of(address: str | None) -> str:
+    """What counts as one place: an address, of IPv6 its /64; "unknown" for what is no address.
+
+    Who may choose the rest of an address, or writes nonsense where one should be, gains nothing.
+    """
+    try:
+        known = ipaddress.ip_address((address or "").partition("%")[0])
+    except ValueError:
+        return "unknown"
+    if isinstance(known, ipaddress.IPv4Address):
+        return str(known)
+    if known.ipv4_mapped:
+        return str(known.ipv4_mapped)
+    return str(ipaddress.ip_network((known, _NETWORK), strict=False))

@@ -10,6 +10,7 @@ from inspect import getattr_static
 from typing import Any, Final, TypeVar
 
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.sqlite3.base import SQLiteCursorWrapper
 from django.db.models import Model, QuerySet
 from django.db.models.base import ModelState
 from django.db.models.fields.related_descriptors import ForeignKeyDeferredAttribute
@@ -29,6 +30,28 @@ def kept(connection: BaseDatabaseWrapper, key: Hashable, make: Callable[[], Kept
         there[key] = make()
     found: Kept = there[key]
     return found
+
+
+def fetched(
+    connection: BaseDatabaseWrapper, sql: str, values: Sequence[Any]
+) -> list[Sequence[Any]]:
+    """The rows that a statement gives, as the driver gives them."""
+    with connection.cursor() as cursor:
+        driver: Any = getattr(cursor, "cursor", None)
+        if type(driver) is SQLiteCursorWrapper:
+            # Django looks through a text for its placeholders as long as SQLite looks for rows.
+            vars(driver)["convert_query"] = _converted
+        cursor.execute(sql, values)
+        found: list[Sequence[Any]] = cursor.fetchall()
+    return found
+
+
+@lru_cache(maxsize=256)
+def _converted(query: str, *, param_names: None = None) -> str:
+    """What Django makes of a text that has `%s` for each value, remembered."""
+    convert: Any = SQLiteCursorWrapper.convert_query
+    made: str = convert(None, query, param_names=param_names)
+    return made
 
 
 class Columns:
@@ -108,10 +131,7 @@ class Select:
 
     def run(self, values: Sequence[Any]) -> list[Sequence[Any]]:
         """The rows, as the driver gives them, for values in the order of the marks."""
-        with self._connection.cursor() as cursor:
-            cursor.execute(self._sql, [values[place] for place in self._order])
-            found: list[Sequence[Any]] = cursor.fetchall()
-        return found
+        return fetched(self._connection, self._sql, [values[place] for place in self._order])
 
     def converted(self, row: Sequence[Any]) -> list[Any]:
         """A row's values as the ORM gives them."""

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from django.conf import settings as django_settings
 from django.core.checks import CheckMessage, Warning, register
-from django.urls import NoReverseMatch, Resolver404, resolve, reverse
-from rest_framework.permissions import AllowAny
+from django.urls import NoReverseMatch, Resolver404, get_script_prefix, resolve, reverse
+from rest_framework.permissions import AllowAny, BasePermission
 
 from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 
 TAG: Final = "mcp_app"
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _OF_ONE_PROCESS: Final = ("locmem.LocMemCache", "dummy.DummyCache")
 
 
@@ -32,7 +34,7 @@ def check_transport(**kwargs: Any) -> list[CheckMessage]:
 
 @register(TAG, deploy=True)
 def check_origins(**kwargs: Any) -> list[CheckMessage]:
-    """`mcp_app.W102`, `W103`, `W104`: which pages may call."""
+    """`mcp_app.W102`, `W103`, `W104`, `W110`: which pages may call."""
     found: list[CheckMessage] = []
     if django_settings.DEBUG:
         found.append(
@@ -58,7 +60,23 @@ def check_origins(**kwargs: Any) -> list[CheckMessage]:
                 id="mcp_app.W104",
             )
         )
+    found += [
+        Warning(
+            f"Pages of {origin} may call, and come without TLS: anybody on the way can write them.",
+            hint="List the https origin in MCP_APP['ALLOWED_ORIGINS'] instead.",
+            id="mcp_app.W110",
+        )
+        for origin in settings.ALLOWED_ORIGINS
+        if _comes_in_clear(origin)
+    ]
     return found
+
+
+def _comes_in_clear(origin: str) -> bool:
+    """Whether its pages cross a network, and without TLS."""
+    parts = urlsplit(origin)
+    host = parts.hostname or ""
+    return parts.scheme == "http" and not (host in _LOOPBACK or host.endswith(".localhost"))
 
 
 @register(TAG, deploy=True)
@@ -81,11 +99,12 @@ def check_mount(**kwargs: Any) -> list[CheckMessage]:
     """`mcp_app.W106`: a mount with a slash redirects the other spelling, or does not find it."""
     try:
         address = reverse("mcp_app:endpoint")
-        resolve(address.rstrip("/") or "/")
+        # Servers take the prefix off before Django looks a path up.
+        resolve(f"/{address.removeprefix(get_script_prefix()).strip('/')}")
     except NoReverseMatch:
         return []  # mounted elsewhere, by its ASGI route or in a namespace
     except Resolver404:
-        bare = address.strip("/")
+        bare = address.removeprefix(get_script_prefix()).strip("/")
         return [
             Warning(
                 f"The endpoint answers at {address} alone; clients that leave the slash out do not"
@@ -117,8 +136,14 @@ def _written_by_anybody() -> Iterator[str]:
     for server in servers():
         for tool in server.tools.values():
             classes = tool.permission_classes or settings.permission_classes
-            if tuple(classes) == (AllowAny,) and not tool.read_only and not tool.scopes:
+            if all(map(_admits_anybody, classes)) and not tool.read_only and not tool.scopes:
                 yield tool.name
+
+
+def _admits_anybody(permission: Any) -> bool:
+    """Whether a class says yes in DRF's words; what one of a product's own says nobody knows."""
+    says = getattr(permission, "has_permission", None)
+    return says in (AllowAny.has_permission, BasePermission.has_permission)
 
 
 @register(TAG, deploy=True)

@@ -10,7 +10,14 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import pytest
+
+# How long an example takes says how busy the machine is, and nothing else.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 # Other people's clients come with requirements/dev.txt; `make test` does without them.
 collect_ignore = [] if importlib.util.find_spec("httpx2") else ["interop"]

@@ -86,10 +86,11 @@ class CallerAccess:
         hooks = settings.list_tools
         if hooks and any(isinstance(declared, Tool) for declared in asked):
             asked = list(dict.fromkeys([*self._server.tools.values(), *asked]))
-        admit, request_for = self._permissions.admit, self.request_for
-        self._permitted |= {declared: admit(declared, request_for) for declared in asked}
+        self._permitted |= self._permissions.verdicts(tuple(asked), self.request_for)
+        if not hooks:
+            return
         tools = [tool for tool in asked if isinstance(tool, Tool) and self._permitted[tool]]
-        if hooks and tools:
+        if tools:
             self._hidden = hidden(hooks, self._context(), tools)
             self._permitted |= dict.fromkeys(self._hidden, False)
 

@@ -22,7 +22,7 @@ from rest_framework.permissions import (
 )
 
 from mcp_app.access.model_permissions import ModelPermissions
-from mcp_app.access.view import DeclaredView, method_of
+from mcp_app.access.view import DeclaredView, UnseenView, is_unseen, method_of
 from mcp_app.catalog.definition import Declaration
 from mcp_app.conf import settings
 
@@ -45,6 +45,9 @@ class _Looks(Enum):
     CALLER = auto()
     VIEW = auto()
     REQUEST = auto()
+    """The product's own, of which it shows as they are asked whether they look at the view."""
+    UNKNOWN = auto()
+    """Of those that cannot be hashed nothing is remembered."""
 
 
 class UserRequest:
@@ -62,8 +65,10 @@ class Permissions:
 
     def __init__(self, user: Any) -> None:
         self._user = user
-        self._default: Classes | None = None
-        self._said: dict[tuple[Classes, str, Any], str] = {}
+        self._said: dict[tuple[Classes | None, str], str] = {}
+        """Of all that has the same hints: by classes that have not looked at more."""
+        self._said_of_models: dict[tuple[Classes, str, Any], str] = {}
+        """The same of rows of one model."""
         self._refused: dict[Declaration, str] = {}
 
     def admit(self, declared: Declaration, request_for: Callable[[Declaration], Any]) -> bool:
@@ -72,29 +77,56 @@ class Permissions:
         Args:
             request_for: makes DRF's request for what has a declaration's hints.
         """
-        by = self._refusing(declared, request_for)
+        by = self._said_of(declared)
+        if by is None:
+            by = self._refusing(declared, request_for)
         if by:
             self._refused[declared] = by
         return not by
+
+    def verdicts(
+        self, declarations: tuple[Declaration, ...], request_for: Callable[[Declaration], Any]
+    ) -> dict[Declaration, bool]:
+        """What `admit` says of each of them, asked together."""
+        if len(declarations) == 1:
+            return {declarations[0]: self.admit(declarations[0], request_for)}
+        found: dict[Declaration, bool] = {}
+        for alike in _alike(declarations):
+            found[alike[0]] = self.admit(alike[0], request_for)
+            by = self._said_of(alike[0])
+            if by is None:
+                found |= {declared: self.admit(declared, request_for) for declared in alike[1:]}
+                continue
+            found |= dict.fromkeys(alike, not by)
+            if by:
+                self._refused |= dict.fromkeys(alike, by)
+        return found
 
     def refused_by(self, declared: Declaration) -> str:
         """The class that said no when `admit` last asked; empty where none did."""
         return self._refused.get(declared, "")
 
+    def _said_of(self, declared: Declaration) -> str | None:
+        """What its classes have said of all that has its hints; None where they have not."""
+        try:
+            return self._said.get((declared.permission_classes, method_of(declared)))
+        except TypeError:  # a class of the product's that cannot be hashed
+            return None
+
     def _refusing(self, declared: Declaration, request_for: Callable[[Declaration], Any]) -> str:
         """The first class that says no; empty where none does."""
-        classes = declared.permission_classes
-        if classes is None:
-            classes = self._default = self._default or settings.permission_classes
+        own, method = declared.permission_classes, method_of(declared)
+        classes = settings.permission_classes if own is None else own
         looks = _looks_of(classes)
         model = getattr(declared.queryset, "model", None) if looks is _Looks.VIEW else None
-        if looks is _Looks.REQUEST or (looks is _Looks.VIEW and model is None):
-            return self._ask(declared, classes, looks, request_for)
-        # It is the same of everything that has the same hints, and its rows of the same model.
-        key = (classes, method_of(declared), model)
-        if key not in self._said:
-            self._said[key] = self._ask(declared, classes, looks, request_for)
-        return self._said[key]
+        if model is not None and (classes, method, model) in self._said_of_models:
+            return self._said_of_models[classes, method, model]
+        said, is_shared = self._ask(declared, classes, looks, request_for)
+        if model is not None:
+            self._said_of_models[classes, method, model] = said
+        elif is_shared:
+            self._said[own, method] = said
+        return said
 
     def _ask(
         self,
@@ -102,24 +134,27 @@ class Permissions:
         classes: Classes,
         looks: _Looks,
         request_for: Callable[[Declaration], Any],
-    ) -> str:
-        asked: Any = classes[0]
+    ) -> tuple[str, bool]:
+        """The first class that says no, and whether that holds for all that has the same hints."""
+        asked, said = classes[0], ""
+        view: DeclaredView | None = None
         try:
-            if looks is _Looks.REQUEST:
-                request = request_for(declared)
+            if looks in (_Looks.CALLER, _Looks.VIEW):
+                request: Any = UserRequest(self._user, method_of(declared))
             else:
-                request = UserRequest(self._user, method_of(declared))
-            view: Any = DeclaredView(declared, request)
+                request = request_for(declared)
+            view = UnseenView(declared, request)
             for asked in classes:
                 if not asked().has_permission(request, view):
-                    return class_text(asked)
+                    said = class_text(asked)
+                    break
         except (APIException, Http404, PermissionDenied):
-            return class_text(asked)
+            said = class_text(asked)
         except BaseException:
             # A gate that breaks stays shut, and one broken gate hides nothing else.
             logger.exception("A permission class of %s %r failed", declared.noun, declared.key)
-            return class_text(asked)
-        return ""
+            return class_text(asked), False
+        return said, looks is not _Looks.UNKNOWN and is_unseen(view)
 
 
 def class_text(cls: Any) -> str:
@@ -139,11 +174,24 @@ def classes_of(declared: Declaration) -> Classes:
     return settings.permission_classes if own is None else own
 
 
+@lru_cache(maxsize=32)
+def _alike(declarations: tuple[Declaration, ...]) -> tuple[tuple[Declaration, ...], ...]:
+    """Those of the same classes and hints together, as they were declared."""
+    found: dict[Any, list[Declaration]] = {}
+    for declared in declarations:
+        key: Any = (declared.permission_classes, method_of(declared))
+        try:
+            found.setdefault(key, []).append(declared)
+        except TypeError:  # a class of the product's that cannot be hashed
+            found[declared] = [declared]
+    return tuple(map(tuple, found.values()))
+
+
 def _looks_of(classes: Classes) -> _Looks:
     try:
         return _looks(classes)
-    except TypeError:  # a class of the product's that cannot be hashed
-        return _Looks.REQUEST
+    except TypeError:
+        return _Looks.UNKNOWN
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
 
-from mcp_app.address import client_address
+from mcp_app.address import client_address, network_of
 from mcp_app.conf import settings
 from mcp_app.models import Token
 from mcp_app.rates import counters
@@ -57,7 +57,8 @@ class SlidingWindowThrottle(SimpleRateThrottle):
 
 
 class UserThrottle(SlidingWindowThrottle):
-    """Calls of one user, whatever the token; of an address, where nobody is signed in."""
+    """Calls of one user, whatever the token; of an address (of IPv6, one /64), where nobody is
+    signed in."""
 
     scope = "user"
 
@@ -94,13 +95,13 @@ class ToolThrottle(SlidingWindowThrottle):
 
 
 class AddressThrottle(SlidingWindowThrottle):
-    """Calls from one address, as `MCP_APP["NUM_PROXIES"]` lets it be known."""
+    """Calls from one address (of IPv6, one /64), as `MCP_APP["NUM_PROXIES"]` lets it be known."""
 
     scope = "address"
 
     def get_cache_key(self, request: Any, view: Any) -> str:
         """The address."""
-        return client_address(request) or "unknown"
+        return network_of(client_address(request))
 
 
 def rate_of(cls: Any, throttle_scope: str | None) -> str | None:
@@ -158,4 +159,4 @@ def _budget_of_drf(throttle: Any, request: Any, view: Any) -> Budget | None:
 
 def _user_or_address(request: Any) -> str:
     key = getattr(request.user, "pk", None)
-    return f"user-{key}" if key is not None else f"address-{client_address(request) or 'unknown'}"
+    return f"user-{key}" if key is not None else f"address-{network_of(client_address(request))}"

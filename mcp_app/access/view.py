@@ -43,6 +43,23 @@ class DeclaredView:
         return queryset.all() if queryset is not None else None
 
 
+class UnseenView(DeclaredView):
+    """Such a view, until somebody looks at it: then it is a plain one.
+
+    What a class says without a look, it says of the caller and the method, and of every tool alike.
+    """
+
+    def __getattribute__(self, name: str) -> Any:
+        """The attribute, and no more unseen."""
+        object.__setattr__(self, "__class__", DeclaredView)
+        return object.__getattribute__(self, name)
+
+
+def is_unseen(view: DeclaredView | None) -> bool:
+    """Whether nobody has looked at it since it was made."""
+    return type(view) is UnseenView
+
+
 class MessageParser(BaseParser):
     """Makes `request.data` the message, for classes that look at it: the very one that runs,
     whatever charset a header names.

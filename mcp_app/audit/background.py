@@ -1,16 +1,20 @@
 """A thread of a process that is handed work and does it in batches. Knows nothing of events.
 
 It starts with the first item and ends, closing its database connections, when nothing came for a
-while: an idle process holds neither. A forked child starts with an empty one.
+while: an idle process holds neither. A forked child starts with an empty one. While it rests,
+who would wait for it may do the work in its stead, on its connections: two threads that wake each
+other cost more than a small piece of work.
 """
 
 import atexit
 import logging
 import os
 import threading
+import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Generic, TypeVar
 
 from django.core import mail
@@ -21,6 +25,8 @@ logger: Final = logging.getLogger("mcp_app.audit")
 Item = TypeVar("Item")
 
 IDLE_SECONDS: Final = 20.0
+_LEAST_REST: Final = 0.1
+"""Seconds between looks whether somebody who works in its stead is through."""
 EXIT_SECONDS: Final = 10.0
 """How long a process that ends waits for what is still queued."""
 
@@ -38,6 +44,11 @@ class Background(Generic[Item]):
         most: items in one batch.
         idle_seconds: how long the thread waits for more before it ends.
     """
+
+    _rests: bool
+    """Whether the thread waits for something to do."""
+    _is_lent: bool
+    """Whether somebody works in its stead."""
 
     def __init__(
         self,
@@ -60,8 +71,30 @@ class Background(Generic[Item]):
             self._waiting.append(item)
             if self._thread is None:
                 self._start()
-            else:
+            elif not self._is_lent:
                 self._changed.notify()
+
+    def do(self, item: Item, alias: str) -> bool:
+        """Work on `item` in this thread, on the other's connection to the database `alias`.
+
+        False where the other has none, or does not rest; nothing was done then. Raises what the
+        work raises.
+        """
+        with self._changed:
+            is_free = self._rests and not (self._is_lent or self._waiting or self._closing)
+            if not is_free or all(alias != connection.alias for connection in self._connections):
+                return False
+            self._is_lent = True
+        try:
+            with _instead(self._connections):
+                self._work([item])
+                _let_go_in_tests(self._connections)
+        finally:
+            with self._changed:
+                self._is_lent, self._used_at = False, time.monotonic()
+                if self._waiting or self._closing:
+                    self._changed.notify()
+        return True
 
     @property
     def waiting(self) -> int:
@@ -86,6 +119,8 @@ class Background(Generic[Item]):
         self._waiting: deque[Item] = deque()
         self._thread: threading.Thread | None = None
         self._closing = False
+        self._rests = self._is_lent = False
+        self._used_at = 0.0
         self._connections: Sequence[Any] = ()
 
     def _start(self) -> None:
@@ -111,9 +146,11 @@ class Background(Generic[Item]):
         except BaseException:
             # A receiver of the product's may raise anything, and others wait for this thread.
             logger.exception("%s failed", self._name)
-        if _is_test():
-            connections.close_all()
         self._connections = connections.all(initialized_only=True)
+        _let_go_in_tests(self._connections)
+        for connection in self._connections:
+            if not connection.allow_thread_sharing:
+                connection.inc_thread_sharing()
 
     def _ended(self) -> None:
         with self._changed:
@@ -123,20 +160,48 @@ class Background(Generic[Item]):
     def _next(self) -> list[Item]:
         """What waits now, at once if anything does; empty when the thread is to end."""
         with self._changed:
-            if not self._waiting and not self._closing:
-                self._changed.wait(self._idle_seconds)
+            self._rests, self._used_at = True, time.monotonic()
+            while (patience := self._patience()) > 0:
+                self._changed.wait(patience)
+            self._rests = False
             count = min(len(self._waiting), self._most)
             if not count:
                 self._thread, self._closing = None, False
             return [self._waiting.popleft() for _ in range(count)]
 
+    def _patience(self) -> float:
+        """Seconds that the thread still rests, at most; 0 where it is to work, or to end."""
+        if self._is_lent:
+            return max(self._idle_seconds, _LEAST_REST)
+        if self._waiting or self._closing:
+            return 0.0
+        return self._used_at + self._idle_seconds - time.monotonic()
 
-def _is_test() -> bool:
-    """Whether Django's test environment is set up, which drops its database after the last test.
 
-    PostgreSQL refuses while anybody is connected.
+@contextmanager
+def _instead(lent: Sequence[Any]) -> Iterator[None]:
+    """Put another thread's connections in the place of this one's, for the length of the block."""
+    own = connections._connections  # type: ignore[attr-defined]
+    before = {connection.alias: getattr(own, connection.alias, None) for connection in lent}
+    for connection in lent:
+        connections[connection.alias] = connection
+    try:
+        yield
+    finally:
+        for alias, connection in before.items():
+            if connection is None:
+                del connections[alias]
+            else:
+                connections[alias] = connection
+
+
+def _let_go_in_tests(held: Sequence[Any]) -> None:
+    """Close them where Django's test environment is set up: it drops its database in the end,
+    which PostgreSQL refuses while anybody is connected.
     """
-    return hasattr(mail, "outbox")
+    if hasattr(mail, "outbox"):
+        for connection in held:
+            connection.close()
 
 
 def _close_all() -> None:

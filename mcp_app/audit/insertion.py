@@ -15,10 +15,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, FloatField, TextField
 from django.db.models.sql import InsertQuery
 
-from mcp_app.compiled import kept
+from mcp_app.compiled import fetched, kept
 from mcp_app.models import CallEvent
 
-_MOST: Final = 32
+MOST_TOGETHER: Final = 32
 """Rows of one statement: SQLite takes 999 values at once."""
 _FIELDS: Final = [field for field in CallEvent._meta.concrete_fields if not field.primary_key]
 _PLAIN: Final = {CharField: str, TextField: str, FloatField: float}
@@ -27,10 +27,12 @@ _values_of: Final = itemgetter(*(field.attname for field in _FIELDS))
 
 
 def insert(events: Sequence[CallEvent], alias: str) -> None:
-    """Make the rows, and tell each event its key. The caller has opened a transaction."""
+    """Make the rows, and tell each event its key. The caller has opened a transaction,
+    unless one statement is enough.
+    """
     connection = connections[alias]
-    for start in range(0, len(events), _MOST):
-        _insert(events[start : start + _MOST], connection)
+    for start in range(0, len(events), MOST_TOGETHER):
+        _insert(events[start : start + MOST_TOGETHER], connection)
 
 
 def _insert(events: Sequence[CallEvent], connection: BaseDatabaseWrapper) -> None:
@@ -63,9 +65,7 @@ class _Insert:
             values = [list(column) for column in zip(*rows, strict=True)]
         else:
             values = [value for row in rows for value in row]
-        with self._connection.cursor() as cursor:
-            cursor.execute(self._sql, values)
-            return [key for (key,) in cursor.fetchall()]
+        return [key for (key,) in fetched(self._connection, self._sql, values)]
 
     def _values(self, event: dict[str, Any]) -> list[Any]:
         """As the driver is given them."""

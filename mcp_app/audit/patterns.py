@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Final
 
+from mcp_app import token_form
 from mcp_app.audit.keys import SecretKeys
 
 REDACTED: Final = "[redacted]"
@@ -27,16 +28,21 @@ Span = tuple[int, int]
 _SUSPECT: Final = re.compile(
     r"[:=]|mcp_|eyJ|-----|gh[opsur]_|github_pat|sk-|[prs]k_|xox|AKIA|AIza"
     r"|[Bb](?i:earer|asic)|[Tt](?i:oken)|\d[\d -]{11}"
+    rf"|{token_form.BASE64_STARTS}"
 )
+_LEAST: Final = 16  # of the hidden characters of a token of ours; words in names are shorter
 # Every repetition is bounded or cannot restart inside its own match, so that no text is slow.
 _TOKENS: Final = re.compile(
-    r"mcp_[0-9A-Za-z]{12}_[0-9A-Za-z]{16,}"  # ours
+    rf"{token_form.plain(_LEAST)}"
     r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [^-]{0,60}-----|\Z)"
     r"|(?<![0-9A-Za-z])(?:gh[opsur]_[0-9A-Za-z]{20,}|github_pat_\w{20,}"
     r"|sk-[\w-]{20,}|[prs]k_(?:live|test)_\w{16,}|xox[abeoprs]-[\w-]{10,}"
     r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,})",
     re.DOTALL,
 )
+_ENCODES: Final = re.compile(token_form.ENCODES)
+_ENCODED: Final = re.compile(token_form.encoded(_LEAST))
+_BASE64: Final = re.compile(token_form.base64(_LEAST))
 _DOTTED: Final = re.compile(r"(?<![\w-])[\w-]{8,}(?:\.[\w-]*)+")
 # The value stands in a lookahead, so that one credential does not hide the next.
 _SCHEMES: Final = re.compile(
@@ -69,14 +75,17 @@ _CARD: Final = re.compile(r"[3-6]\d{12,18}|2[2-7]\d{14}")
 
 def may_hold_secret(text: str) -> bool:
     """Whether `text` has anything that begins a secret; False is certain, True is not."""
-    return _SUSPECT.search(text) is not None
+    return bool(_SUSPECT.search(text) or _ENCODES.search(text))
 
 
 def find_secrets(text: str, keys: SecretKeys) -> Iterator[Span]:
     """Where `text` holds something that must not be stored, as spans that may overlap."""
-    if not may_hold_secret(text):
+    if _ENCODES.search(text):
+        yield from (match.span() for match in _ENCODED.finditer(text))
+    if _SUSPECT.search(text) is None:
         return
     yield from (match.span() for match in _TOKENS.finditer(text))
+    yield from (match.span() for match in _BASE64.finditer(text))
     yield from _web_tokens(text)
     yield from _scheme_credentials(text)
     yield from (match.span(1) for match in _URLS.finditer(text))

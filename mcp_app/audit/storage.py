@@ -7,14 +7,16 @@ import json
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from django.db import OperationalError, connections, router, transaction
+from django.db import OperationalError, connections, router
+from django.db.transaction import atomic
 
 from mcp_app.audit.events import FINISHED
-from mcp_app.audit.insertion import insert
+from mcp_app.audit.insertion import MOST_TOGETHER, insert
 from mcp_app.audit.owners import forget_deleted, may_be_gone
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord
@@ -90,7 +92,7 @@ def _commit(rows: Sequence[Entry], alias: str) -> None:
     deadline = time.monotonic() + LOCK_SECONDS
     while True:
         try:
-            with transaction.atomic(using=alias):
+            with nullcontext() if _is_one_statement(rows, alias) else atomic(using=alias):
                 _write(rows, alias)
             break
         except OperationalError as error:
@@ -101,8 +103,21 @@ def _commit(rows: Sequence[Entry], alias: str) -> None:
         row.record.pk, row.stored = row.event.pk, True
 
 
+def _is_one_statement(rows: Sequence[Entry], alias: str) -> bool:
+    """Whether the rows are all made by a statement that is its own transaction.
+
+    The BEGIN and COMMIT around it would be two further trips to the database.
+    """
+    connection = connections[alias]
+    if len(rows) > MOST_TOGETHER or any(row.record.pk is not None for row in rows):
+        return False
+    if not connection.features.can_return_rows_from_bulk_insert:
+        return False
+    return connection.get_autocommit() and not connection.in_atomic_block
+
+
 def _write(rows: Sequence[Entry], alias: str) -> None:
-    """The one place where rows are made; the caller has opened a transaction."""
+    """The one place where rows are made; the caller has opened a transaction, if it takes one."""
     new = []
     for row in rows:
         # Also forgets the key of an attempt that was rolled back.

@@ -10,8 +10,11 @@ from mcp_app.audit.patterns import REDACTED, Span, find_known, find_secrets, may
 
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
-MARGIN: Final = 256
-"""What is kept never ends inside a secret: the search goes on that far behind its end."""
+MARGIN: Final = 1024
+"""What is kept never ends inside a secret: the search goes on that far behind its end.
+
+So far reaches what shows a token of ours, each of its characters encoded several times.
+"""
 
 _MOST_KNOWN: Final = 1000
 """Places: a text that quotes secrets more often is not worth the time, nor what would be left."""

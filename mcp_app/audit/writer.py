@@ -104,14 +104,15 @@ class EventWriter:
         if on_event_loop():
             self._submit_from_loop(submission)
             return
-        connection = connections[database()]
+        alias = database()
+        connection = connections[alias]
         if in_test_transaction(connection):
             self._write(submission, announce_now=True)
         elif would_deadlock(connection):
             self._submit_without_waiting(submission)
         elif self._is_full() and not connection.in_atomic_block:
             self._write(submission)
-        else:
+        elif not self._background.do(submission, alias):
             self._queue(submission)
 
     def _submit_from_loop(self, submission: _Submission) -> None:

@@ -10,11 +10,11 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, ParseError
 
 from mcp_app.address import client_address
-from mcp_app.auth.hashing import PREFIX
 from mcp_app.auth.presented import known
 from mcp_app.auth.verification import CredentialsInvalid, verify
 from mcp_app.conf import settings
 from mcp_app.models import Token
+from mcp_app.token_form import PREFIX
 
 QUERY_PARAMETER: Final = "token"
 """Where a token stands in the address, for clients that cannot set a header."""

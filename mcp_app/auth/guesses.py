@@ -6,6 +6,7 @@ an address with a guesser is not locked out by them.
 
 from typing import Final
 
+from mcp_app.address import network_of
 from mcp_app.conf import settings
 from mcp_app.rates import counters, outage
 from mcp_app.rates.window import Rate
@@ -13,7 +14,7 @@ from mcp_app.rates.window import Rate
 _KEY: Final = "failed-auth:"
 
 
-def spend(address: str) -> float:
+def spend(address: str | None) -> float:
     """Count one failed credential: 0, or the seconds to wait where the budget is spent.
 
     Where it cannot be counted nothing is refused: the credential has failed anyway.
@@ -22,7 +23,7 @@ def spend(address: str) -> float:
     if rate is None:
         return 0.0
     try:
-        return counters.take(f"{_KEY}{address or 'unknown'}", Rate.parse(rate)).wait
+        return counters.take(f"{_KEY}{network_of(address)}", Rate.parse(rate)).wait
     except Exception as error:
         outage.note(error)
         return 0.0

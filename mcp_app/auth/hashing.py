@@ -8,39 +8,23 @@ scanner, without a database. Such an amount of chance needs no slow hash.
 import hashlib
 import re
 import secrets
-import string
 import zlib
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-ALPHABET: Final = string.digits + string.ascii_uppercase + string.ascii_lowercase
-PREFIX: Final = "mcp_"
-"""What begins with it is meant to be one of our secrets, well formed or not."""
-LOOKUP_LENGTH: Final = 12
+from mcp_app.token_form import ALPHABET, LOOKUP_LENGTH, PREFIX, base64, encoded, plain
+
 RANDOM_LENGTH: Final = 33
 CHECKSUM_LENGTH: Final = 6
 
 SECRET: Final = re.compile(
     rf"{PREFIX}([0-9A-Za-z]{{{LOOKUP_LENGTH}}})_[0-9A-Za-z]{{{RANDOM_LENGTH + CHECKSUM_LENGTH}}}"
 )
-_TOLD: Final = re.compile(rf"({PREFIX}[0-9A-Za-z]{{{LOOKUP_LENGTH}}})_[0-9A-Za-z]{{8,}}")
+_TOLD: Final = re.compile(plain(8))
 """A secret, or so much of one that it gives something away."""
-
-
-def _written(characters: str) -> str:
-    """A pattern for one of the characters as itself, percent-encoded, or escaped with a backslash.
-
-    Also encoded or escaped several times over, as where one log line quotes another.
-    """
-    codes = "|".join(f"{ord(character):02x}" for character in characters)
-    return rf"(?:[{characters}]|(?:%(?:25){{0,8}}|\\{{1,8}}(?:u00|x))(?i:{codes}))"
-
-
-_ENCODED: Final = re.compile(
-    rf"({''.join(map(_written, PREFIX))}{_written(ALPHABET)}{{{LOOKUP_LENGTH}}}{_written('_')})"
-    rf"{_written(ALPHABET)}{{8,}}"
-)
+_ENCODED: Final = re.compile(encoded(8))
 """The same, whatever is encoded of it."""
+_BASE64: Final = re.compile(base64(8))
 
 
 class Secret:
@@ -99,7 +83,7 @@ def public(text: str) -> str:
 
 def hidden(text: str) -> str:
     """The text with each secret in it, or much of one, shown to be hidden behind its prefix."""
-    return _ENCODED.sub(r"\1[hidden]", text)
+    return _BASE64.sub("[hidden]", _ENCODED.sub(r"\1[hidden]", text))
 
 
 def matches(stored: str, presented: str) -> bool:

@@ -7,9 +7,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from mcp_app.auth.hashing import PREFIX, SECRET
+from mcp_app.auth.hashing import SECRET
 from mcp_app.auth.lookup import find
 from mcp_app.models import TokenSecret
+from mcp_app.token_form import PREFIX
 
 FRESH: Final = 0.05
 """Seconds for which a row that was read stands for the row as it is."""

@@ -5,6 +5,7 @@ words. Knows nothing of tools.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
 from pydantic import Secret, TypeAdapter
@@ -37,8 +38,6 @@ _NAMED: Final = frozenset({"properties", "patternProperties", "dependentSchemas"
 
 _REF: Final = "#/$defs/"
 _MARKS: Final = ("writeOnly", "write_only", "sensitive")
-_HIDE: Final = TypeAdapter(Secret[int]).core_schema["serialization"]["function"]
-"""What pydantic serializes every `Secret[…]` with."""
 
 
 class Generator(GenerateJsonSchema):
@@ -95,7 +94,8 @@ class Generator(GenerateJsonSchema):
     def json_or_python_schema(self, schema: core_schema.JsonOrPythonSchema) -> JsonSchemaValue:
         """With the mark that pydantic gives `SecretStr` alone on every other `Secret` too."""
         written = super().json_or_python_schema(schema)
-        secret = dict(schema.get("serialization", {})).get("function") is _HIDE
+        function = dict(schema.get("serialization", {})).get("function")
+        secret = function is not None and function is _hide()
         return written | {"writeOnly": True} if secret else written
 
     def encode_default(self, dft: Any) -> Any:
@@ -107,6 +107,12 @@ class Generator(GenerateJsonSchema):
 
     def emit_warning(self, kind: Any, detail: str) -> None:
         """Say nothing: a default that is not shown still applies."""
+
+
+@cache
+def _hide() -> Any:
+    """What pydantic serializes every `Secret[…]` with."""
+    return TypeAdapter(Secret[int]).core_schema["serialization"]["function"]
 
 
 def _untitled(schema: JsonSchemaValue, cls: type | None) -> JsonSchemaValue:

@@ -4,7 +4,7 @@ import asyncio
 import math
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -28,6 +28,7 @@ from mcp_app.protocol.envelope import LOG_LEVELS
 from mcp_app.protocol.route import Route
 
 Said = TypeVar("Said")
+Declared = TypeVar("Declared", bound=Declaration)
 
 
 class Cancelled(BaseException):
@@ -73,6 +74,12 @@ class Caller:
         """
         is_in_scope = not declared.scopes or not self.lacks(declared.scopes)
         return is_in_scope and self.is_within_limits(declared)
+
+    def reached(self, declarations: Iterable[Declared]) -> list[Declared]:
+        """Those that `reaches` admits."""
+        if self.tools is None and not self.reads_only:
+            return [one for one in declarations if not one.scopes or not self.lacks(one.scopes)]
+        return [one for one in declarations if self.reaches(one)]
 
     def is_within_limits(self, declared: Declaration) -> bool:
         """Whether the token's limits admit it, whatever its scopes."""

@@ -134,8 +134,7 @@ def usable(
     access: Access, caller: Caller, declarations: Iterable[Declaration]
 ) -> list[Declaration]:
     """Those of them that `may_use` admits, asked for together."""
-    permitted = access.permitted(declarations)
-    return access.switched_on([declared for declared in permitted if caller.reaches(declared)])
+    return access.switched_on(caller.reached(access.permitted(declarations)))
 
 
 def _nobody() -> Standing | None:

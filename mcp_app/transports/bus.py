@@ -32,8 +32,9 @@ LOST: Final = "bus.lost"
 messages may have been missed. Streams end then, so that their clients look anew; those begun
 meanwhile go on until then.
 """
-_RENEWAL: Final = 3600.0
-"""Seconds after which the group is joined anew; layers forget members that only listen."""
+_RENEWAL: Final = 30.0
+"""Seconds after which the group is joined anew: layers forget members that only listen, and all of
+them where a product empties the Redis that its cache has, too (`cache.clear()`)."""
 _IDLE_WAIT: Final = 2
 """Seconds that one wait for a message lasts at Redis."""
 _SHORTEST_PAUSE: Final = 0.1
@@ -252,11 +253,19 @@ class Relay:
         self._joined_at = self._loop.time()
         self.let_in()
         self._came_back()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_RENEWAL):
-                while True:
-                    self._hear_one(await layer.receive(channel))
-        await layer.group_discard(GROUP, channel)
+        renewing = asyncio.create_task(self._renew(channel))
+        try:
+            while True:
+                self._hear_one(await layer.receive(channel))
+        finally:
+            renewing.cancel()
+
+    async def _renew(self, channel: str) -> None:
+        """Who hears is told of a layer that is away by the layer itself; this only goes on."""
+        while True:
+            await asyncio.sleep(_RENEWAL)
+            with suppress(Exception):
+                await self._layer.group_add(GROUP, channel)
 
     def _hear_one(self, envelope: Mapping[str, Any]) -> None:
         if envelope.get("origin") != self._origin:

@@ -127,7 +127,7 @@ def _ask(
 
 def _bad(message: str, reason: str, challenge: str, record: CallRecord) -> ProtocolError:
     """The refusal of a bad credential, which spends its address's budget."""
-    seconds = guesses.spend(record.address or "")
+    seconds = guesses.spend(record.address)
     if not seconds:
         return Unauthenticated(message, challenge=challenge, reason=reason)
     record.outcome, record.error_text = Outcome.UNAUTHENTICATED, reason

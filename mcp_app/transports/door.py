@@ -15,7 +15,7 @@ from mcp_app.catalog.registry import MCPServer, default_server
 from mcp_app.conf import settings
 from mcp_app.transports import cors, gates
 from mcp_app.transports.conversation import Conversation
-from mcp_app.transports.endpoint import endpoint_for, turn_away, unreadable
+from mcp_app.transports.endpoint import NOT_FOUND, endpoint_for, turn_away, unreadable
 from mcp_app.transports.feeding import feed
 from mcp_app.transports.incoming import JSON, HttpReply, HttpStream, Incoming
 from mcp_app.transports.live import LiveStream
@@ -49,6 +49,10 @@ class EndpointApplication:
 
     async def _answered(self, scope: Scope, receive: Receive, send: Send) -> LiveStream | None:
         """None once the answer was sent, or its stream where that has only begun."""
+        if "//" in scope["path"]:
+            # Channels' router takes any number of slashes for one; Django's finds nothing there.
+            await _send_reply(send, NOT_FOUND)
+            return None
         endpoint = endpoint_for(self._server)
         body_file = BytesIO()
         headers = _headers(scope)

@@ -24,7 +24,7 @@ from mcp_app.protocol.door import era_of_header
 from mcp_app.protocol.errors import InvalidRequest, ProtocolError
 from mcp_app.protocol.messages import dumps
 from mcp_app.protocol.versions import Era, of_era
-from mcp_app.transports import cors, gates, refusals
+from mcp_app.transports import cors, gates, refusals, shutdown
 from mcp_app.transports.bus import bus
 from mcp_app.transports.callers import scope_challenge
 from mcp_app.transports.conversation import Conversation
@@ -64,6 +64,8 @@ class Endpoint:
         """Everything that is decided before the body is read; None lets the request in."""
         if not settings.enabled:
             return NOT_FOUND
+        if incoming.streams:
+            shutdown.hear()
         try:
             return self._pass(incoming)
         except ProtocolError as error:

@@ -1,13 +1,18 @@
 """Where a running call's notifications wait until its stream sends them."""
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from mcp_app.protocol import messages
 
 Lost = Callable[[], None]
+
+MOST_WAITING: Final = 4 * 2**20
+"""Bytes that may wait for a client that does not read; then nothing is kept that can be missed."""
+_CAN_BE_MISSED: Final = frozenset({"notifications/progress", "notifications/message"})
 
 
 class Notifications:
@@ -15,15 +20,27 @@ class Notifications:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self._lock = threading.Lock()
         self._waiting: deque[tuple[bytes, Lost | None]] = deque()
+        self._size = 0
+        """Bytes of what waits, and of what is on its way to the loop."""
         self._stirred = asyncio.Event()
         self._is_closed = False
         self.retry_ms: int | None = None
         """Set once the call wants its client to leave and come back so much later."""
 
     def emit(self, message: Mapping[str, Any], lost: Lost | None = None) -> None:
-        """Queue one message; order is kept. `lost` is called on the loop."""
-        self._loop.call_soon_threadsafe(self._put, messages.dumps(message), lost)
+        """Queue one message; order is kept. `lost` is called on the loop.
+
+        Progress and logs are left out while as much waits as may: a client that does not read must
+        cost no more than that, however much a tool has to tell.
+        """
+        if self._size >= MOST_WAITING and message.get("method") in _CAN_BE_MISSED:
+            return
+        data = messages.dumps(message)
+        with self._lock:
+            self._size += len(data)
+        self._loop.call_soon_threadsafe(self._put, data, lost)
 
     def _put(self, data: bytes, lost: Lost | None) -> None:
         self._waiting.append((data, lost))
@@ -38,7 +55,8 @@ class Notifications:
 
     def _lose(self) -> None:
         while self._waiting:
-            _, lost = self._waiting.popleft()
+            data, lost = self._waiting.popleft()
+            self._let_go(len(data))
             if lost is not None:
                 lost()
 
@@ -59,7 +77,13 @@ class Notifications:
         self._stirred.clear()
         taken = [data for data, _ in self._waiting]
         self._waiting.clear()
+        if taken:
+            self._let_go(sum(map(len, taken)))
         return taken
+
+    def _let_go(self, size: int) -> None:
+        with self._lock:
+            self._size -= size
 
     @property
     def is_empty(self) -> bool:

@@ -5,26 +5,30 @@ knows nothing of who may call.
 """
 
 import atexit
-import ipaddress
 import os
 import secrets
 import threading
 import time
 from collections import Counter
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from mcp_app.address import network_of
 from mcp_app.conf import settings
 from mcp_app.dispatch.dispatcher import new_record
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
 from mcp_app.rates.window import Rate
+from mcp_app.transports import shutdown
 from mcp_app.transports.recording import recorder
 
 ADDRESSES: Final = 10
-"""So many addresses may use up their rows at one process; then there are none for others."""
+"""So many addresses, and so many tokens, may use up their rows at one process; then there are none
+for others."""
 
-_NETWORK: Final = 64
-"""Bits of an IPv6 address that one customer of a network has, who may choose the rest."""
+
+_PATIENCE: Final = 1.0
+"""Seconds that a stop waits at most for the number to be committed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,9 +36,10 @@ class _Window:
     rate: Rate
     began: float = field(default_factory=time.time)
     clock: float = field(default_factory=time.monotonic)
-    rows: Counter[str] = field(default_factory=Counter)
-    """By the network that they came from."""
-    stored: int = 0
+    rows: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By the token that their secret once was of, else by the network that they came from."""
+    stored: Counter[str] = field(default_factory=Counter)
+    """The same of all tokens, and of all networks."""
     left_out: int = 0
     address: str | None = None
     """Whose those were that were left out, if it was one."""
@@ -44,12 +49,17 @@ class _Window:
         """Seconds until it is over."""
         return self.clock + self.rate.seconds - time.monotonic()
 
-    def fits(self, address: str | None) -> bool:
-        """Count one request; whether it may leave a row of its own."""
-        network, limit = _network(address), self.rate.limit
-        if self.rows[network] < limit and self.stored < ADDRESSES * limit:
-            self.rows[network] += 1
-            self.stored += 1
+    def fits(self, address: str | None, token: Any) -> bool:
+        """Count one request; whether it may leave a row of its own.
+
+        No flood of guesses crowds out the rows of a secret that was genuine: revoked or leaked, its
+        use is what an administrator looks for.
+        """
+        place = ("network", network_of(address)) if token is None else ("token", str(token.pk))
+        kind, limit = place[0], self.rate.limit
+        if self.rows[place] < limit and self.stored[kind] < ADDRESSES * limit:
+            self.rows[place] += 1
+            self.stored[kind] += 1
             return True
         self.address = address if self.left_out == 0 or address == self.address else None
         self.left_out += 1
@@ -85,7 +95,7 @@ class Strangers:
             window = self._window
             if window is None or (window.left <= 0 and not window.left_out):
                 window = self._window = _Window(Rate.parse(settings.UNAUTHENTICATED_ROWS))
-            fits = window.fits(record.address)
+            fits = window.fits(record.address, record.token)
             if window.left_out == 1 and not fits:
                 self._close_later(window)
         return fits
@@ -95,13 +105,26 @@ class Strangers:
         if (window := self._window) is not None:
             self._close(window)
 
-    def _close(self, window: _Window) -> None:
+    def tell_before_stop(self) -> None:
+        """The same in the midst of whatever the main thread does, and wait until it is committed.
+
+        A thread of its own does it: the main one may be counting.
+        """
+        if (window := self._window) is not None and window.left_out:
+            telling = threading.Thread(target=self._tell_and_wait, daemon=True)
+            telling.start()
+            telling.join(_PATIENCE)
+
+    def _tell_and_wait(self) -> None:
+        if (window := self._window) is not None and (told := self._close(window)) is not None:
+            told.result(_PATIENCE)
+
+    def _close(self, window: _Window) -> Future[bool] | None:
         with self._lock:
             if self._window is not window:
-                return
+                return None
             self._window = None
-        if window.left_out:
-            recorder().submit(window.record())
+        return recorder().submit(window.record()) if window.left_out else None
 
     def _close_later(self, window: _Window) -> None:
         timer = threading.Timer(max(window.left, 0.0), self._close, [window])
@@ -109,17 +132,8 @@ class Strangers:
         timer.start()
 
 
-def _network(address: str | None) -> str:
-    try:
-        known = ipaddress.ip_address((address or "").partition("%")[0])
-    except ValueError:
-        return "unknown"
-    if isinstance(known, ipaddress.IPv4Address) or known.ipv4_mapped:
-        return str(known)
-    return str(ipaddress.ip_network((known, _NETWORK), strict=False))
-
-
 strangers: Final = Strangers()
 atexit.register(strangers.tell)
+shutdown.before_stop(strangers.tell_before_stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=strangers.forget)

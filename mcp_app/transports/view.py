@@ -6,7 +6,8 @@ shows at the moment Django asks: only ASGI asks on a running loop.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Mapping
-from typing import Any, ClassVar, Final
+from functools import lru_cache
+from typing import Any, ClassVar
 
 from asgiref.sync import markcoroutinefunction
 from django.db import connections
@@ -22,8 +23,6 @@ from mcp_app.transports.incoming import HttpReply, HttpStream, Incoming
 from mcp_app.transports.loops import on_event_loop
 from mcp_app.work.lanes import release_request_thread
 
-_MARKS: Final = dict(vars(markcoroutinefunction(lambda: None)))
-
 
 class EndpointView:
     """One endpoint as a view. Bearer callers need no CSRF token, and a session caller is checked
@@ -37,11 +36,6 @@ class EndpointView:
     def __init__(self, server: MCPServer = default_server) -> None:
         self._server = server
         self._non_atomic_requests = set(connections)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _MARKS and on_event_loop():
-            return _MARKS[name]
-        raise AttributeError(name)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         """Django's entry; a coroutine where Django was told that there is one."""
@@ -92,15 +86,36 @@ class EndpointView:
         return endpoint_for(self._server), incoming
 
 
+class _Mark:
+    """An attribute that is there on a running event loop alone."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __get__(self, view: object, owner: type) -> Any:
+        if on_event_loop():
+            return self._value
+        raise AttributeError("The view is no coroutine function here.")
+
+
+# Of the class: Django asks a view for many attributes, and a `__getattr__` would hear of each.
+for _name, _value in vars(markcoroutinefunction(lambda: None)).items():
+    setattr(EndpointView, _name, _Mark(_value))
+
+
 def headers_of(meta: Mapping[str, Any]) -> dict[str, str]:
     """What `request.headers` holds, by lower-case names, in a fraction of its steps."""
-    headers: dict[str, str] = {}
-    for key, value in meta.items():
-        if key in HttpHeaders.UNPREFIXED_HEADERS:
-            headers[key.replace("_", "-").lower()] = value
-        elif key.startswith("HTTP_") and len(key) > len("HTTP_"):
-            headers[key[len("HTTP_") :].replace("_", "-").lower()] = value
-    return headers
+    return {name: value for key, value in meta.items() if (name := _header_name(key))}
+
+
+@lru_cache(maxsize=256)
+def _header_name(key: str) -> str:
+    """The header that a key of `META` stands for; empty where it stands for none."""
+    if key.startswith("HTTP_"):
+        key = key[len("HTTP_") :]
+    elif key not in HttpHeaders.UNPREFIXED_HEADERS:
+        return ""
+    return key.replace("_", "-").lower()
 
 
 def _read(incoming: Incoming) -> bytes | HttpReply:

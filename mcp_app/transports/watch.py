@@ -6,9 +6,8 @@ with one query for all of them; and all at once when the process is to stop.
 
 import asyncio
 import logging
-import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -20,6 +19,7 @@ from mcp_app.access.switches import any_ended
 from mcp_app.auth.liveness import find_standing
 from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
+from mcp_app.transports import shutdown
 from mcp_app.transports.about import About
 from mcp_app.transports.bus import LOST, Subscription, bus
 from mcp_app.work.lanes import READ
@@ -100,7 +100,7 @@ class StreamWatch:
             self._told = asyncio.Event()
             self._task = loop.create_task(self._look_after())
             self._hear(loop, self._told)
-            _end_streams_on_shutdown()
+            shutdown.hear_anew()
 
     def _hear(self, loop: asyncio.AbstractEventLoop, told: asyncio.Event) -> None:
         """Look at once when the bus tells of somebody whose streams are open here."""
@@ -169,6 +169,8 @@ class StreamWatch:
 
 watch: Final = StreamWatch()
 """This process's."""
+# Servers wait for open answers when they are asked to stop: these have an end then.
+shutdown.before_stop(watch.end_all)
 
 
 def _end(stream: OpenStream) -> None:
@@ -183,24 +185,3 @@ def _take(counter: Counter[Any], key: Any) -> None:
     counter[key] -= 1
     if not counter[key]:
         del counter[key]
-
-
-def _end_streams_on_shutdown() -> None:
-    """Servers wait for open answers when they are asked to stop: give them an end.
-
-    There is no lifespan to rely on, so the signal is heard beside the server's own handler.
-    """
-    for number in (signal.SIGTERM, signal.SIGINT):
-        own = signal.getsignal(number)
-        if callable(own) and not getattr(own, "ends_streams", False):
-            with suppress(ValueError):  # not the main thread: then another one heard it
-                signal.signal(number, _beside(own))
-
-
-def _beside(own: Callable[[int, Any], Any]) -> Callable[[int, Any], Any]:
-    def handler(number: int, frame: Any) -> Any:
-        watch.end_all()
-        return own(number, frame)
-
-    handler.ends_streams = True  # type: ignore[attr-defined]
-    return handler

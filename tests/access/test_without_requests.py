@@ -1,5 +1,7 @@
 """DRF's own permission classes say without a request what they say of one."""
 
+from collections.abc import Callable
+from copy import copy
 from itertools import product
 from typing import Any
 
@@ -8,6 +10,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser, Permission
 from django.http import HttpRequest
 from rest_framework.permissions import BasePermission, DjangoModelPermissions, IsAuthenticated
+from rest_framework.views import APIView
 
 from mcp_app.access.checks import CallerAccess
 from mcp_app.access.permissions import OF_CALLERS, OF_VIEWS
@@ -91,6 +94,94 @@ def test_what_looks_at_the_tool_is_asked_for_each_of_them() -> None:
     assert access.permitted([reading, writing]) == [reading]
     assert (access.permits(reading), access.permits(writing)) == (True, False)
     assert asked == [(True, DeclaredRequest), (False, DeclaredRequest)]
+
+
+def _admitted_to_four(cls: Any) -> list[str]:
+    """Those of two tools that read, `a` and `b`, and two that write, to which it admits a user."""
+    server = MCPServer("of four")
+    for name in ("a", "b", "c", "d"):
+        server.tool(name=name, read_only=name < "c", permission_classes=[cls])(look)
+    access = CallerAccess(Caller(_users()[1]), HttpRequest, server)
+    return [tool.name for tool in access.permitted(server.tools.values())]
+
+
+def test_what_looks_at_no_tool_is_asked_once_for_all_of_the_same_hints() -> None:
+    asked: list[str] = []
+
+    class Reading(BasePermission):
+        def has_permission(self, request: Any, view: Any) -> bool:
+            asked.append(request.method)
+            return bool(request.method == "GET")
+
+    assert _admitted_to_four(Reading) == ["a", "b"]
+    assert asked == ["GET", "POST"]
+
+
+@pytest.mark.parametrize(
+    "look_at",
+    [
+        pytest.param(lambda view: view.tool.name, id="an attribute"),
+        pytest.param(lambda view: getattr(view, "nothing", view), id="one that it lacks"),
+        pytest.param(lambda view: vars(view)["action"], id="all of them"),
+        pytest.param(lambda view: isinstance(view, APIView), id="its kind"),
+        pytest.param(copy, id="a copy"),
+    ],
+)
+def test_whoever_looks_at_one_tool_in_any_way_is_asked_for_the_next(
+    look_at: Callable[[Any], Any],
+) -> None:
+    asked: list[Any] = []
+
+    class Looking(BasePermission):
+        def has_permission(self, request: Any, view: Any) -> bool:
+            asked.append(look_at(view))
+            return bool(view is not None)
+
+    assert _admitted_to_four(Looking) == ["a", "b", "c", "d"]
+    assert len(asked) == 4
+
+
+def test_one_that_looks_only_now_and_then_is_asked_until_it_has_not_looked() -> None:
+    """What it said without a look is what it says to this caller of any tool."""
+
+    class OfThose(BasePermission):
+        def has_permission(self, request: Any, view: Any) -> bool:
+            return request.method == "GET" or bool(view.tool.name == "d")
+
+    assert _admitted_to_four(OfThose) == ["a", "b", "d"]
+
+
+def test_one_that_breaks_without_a_look_is_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(BasePermission):
+        def has_permission(self, request: Any, view: Any) -> bool:
+            raise RuntimeError("away")
+
+    assert _admitted_to_four(Broken) == []
+    assert len(caplog.records) == 4
+
+
+def test_of_one_that_cannot_be_told_from_others_nothing_is_remembered() -> None:
+    class Unhashable:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self) -> Any:
+            asked.append(self)
+            return IsAuthenticated()
+
+    asked: list[Any] = []
+    assert _admitted_to_four(Unhashable()) == ["a", "b", "c", "d"]
+    assert len(asked) == 4
+
+
+def test_the_next_request_is_asked_anew() -> None:
+    class Flagged(BasePermission):
+        def has_permission(self, request: Any, view: Any) -> bool:
+            return bool(request.user.is_staff)
+
+    user, tool = _users()[1], _tool(Flagged)
+    assert not CallerAccess(Caller(user), HttpRequest, MCPServer("of nobody")).permits(tool)
+    user.is_staff = True
+    assert CallerAccess(Caller(user), HttpRequest, MCPServer("of nobody")).permits(tool)
 
 
 def test_composed_and_odd_classes_get_a_request() -> None:

@@ -1,4 +1,4 @@
-"""Call records as dispatch makes them, and a gate that holds the writer's thread."""
+"""Call records as dispatch makes them, and a gate that holds the writer."""
 
 import threading
 import time
@@ -43,6 +43,8 @@ class Gate:
 
     def __init__(self) -> None:
         self.statements: list[str] = []
+        self.threads: list[int] = []
+        """Of the statements, by whom each was run."""
         self.connections = 0
         self.arrived = threading.Event()
         self.open = threading.Event()
@@ -56,13 +58,16 @@ class Gate:
         self.arrived.set()
         assert self.open.wait(PATIENCE)
         self.statements.append(sql)
+        self.threads.append(threading.get_ident())
         return execute(sql, params, many, context)
 
     def install(self, connection: Any, **_: Any) -> None:
         """Listen to `connection_created`."""
-        if threading.current_thread().name == WRITER:
+        # Once it is the writer's, another thread may open it again.
+        is_known = self in connection.execute_wrappers
+        if is_known or threading.current_thread().name == WRITER:
             self.connections += 1
-            if self not in connection.execute_wrappers:
+            if not is_known:
                 connection.execute_wrappers.append(self)
 
 

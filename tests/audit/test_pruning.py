@@ -38,6 +38,14 @@ def left() -> set[str]:
     return set(CallEvent.objects.values_list("tool", flat=True))
 
 
+def test_what_is_exactly_as_old_as_it_may_be_stays() -> None:
+    moment = timezone.now()
+    for tool, at in {"older": moment - timedelta(microseconds=1), "as old": moment}.items():
+        CallEvent.objects.create(tool=tool, outcome="ok", created_at=at)
+    assert sum(pruning.prune_events("default", "ok", moment)) == 1
+    assert left() == {"as old"}
+
+
 @pytest.mark.parametrize(
     ("ages", "gone"),
     [

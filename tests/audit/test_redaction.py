@@ -4,9 +4,10 @@ import hashlib
 import hmac
 import html
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 import orjson
 import pytest
@@ -15,8 +16,12 @@ from mcp_app.audit.keys import secret_keys
 from mcp_app.audit.redaction import LIMIT, digest, hidden_texts, redact, stored_arguments
 from mcp_app.audit.text import printable, redact_text
 from mcp_app.catalog.disclosure import Disclosure
+from tests.secret_forms import forms, in_base64, out_of_base64
 
 TOKEN = "mcp_Ab3dEf6hIj9l_" + "Zz9" * 13
+SECRET = "mcp_Ab3dEf6hIj9l_0Ug7bqL2xNQ8kRt5WvYz1HsJd4FcMpAe6Xi9oTn"
+PIECES = [SECRET[start : start + 8] for start in range(17, len(SECRET) - 8)]
+WRITTEN = forms(SECRET) | in_base64(SECRET)
 
 
 def test_secrets_are_replaced_at_any_depth_and_the_structure_stays() -> None:
@@ -81,6 +86,8 @@ def test_secrets_inside_a_text_are_replaced(text: str, kept: str) -> None:
     [
         "Basic knowledge of basic things",
         "mcp_notification_settings",
+        "mcp%5Fnotification%5Fsettings and 100% of \\u006dcp",
+        "bWNwX25vdGlmaWNhdGlvbl9zZXR0aW5ncw==",
         "task-management-of-a-long-name",
         "4111 1111 1111 1112",
         "1700000000000",
@@ -95,6 +102,32 @@ def test_secrets_inside_a_text_are_replaced(text: str, kept: str) -> None:
 )
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert redact({"note": text}) == {"note": text}
+
+
+@pytest.mark.parametrize("form", WRITTEN.values(), ids=WRITTEN)
+def test_a_token_is_replaced_however_it_is_written(form: str) -> None:
+    for text in (form, f"see {form}, at last", f"/mcp?t={form}&a=b"):
+        kept = redact({text: text})
+        assert "[redacted]" in str(kept)
+        assert not any(piece in _read(str(kept)) for piece in PIECES)
+    assert redact(f"see {form}, at last").startswith("see ")
+    assert redact(f"see {form}, at last").endswith(", at last")
+
+
+@pytest.mark.parametrize("form", WRITTEN.values(), ids=WRITTEN)
+def test_no_piece_of_it_stays_where_a_text_is_cut(form: str) -> None:
+    for length in range(0, len(form), 5):
+        kept = redact_text("a" * 100 + form, secret_keys(), limit=100 + length, marker=False)
+        assert not any(piece in _read(kept) for piece in PIECES)
+
+
+def _read(text: str) -> str:
+    """What a reader can make of it."""
+    plain = text
+    for _ in range(3):
+        plain = unquote(plain)
+    plain = re.sub(r"\\+(?:u00|x)([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), plain)
+    return text + plain + out_of_base64(text)
 
 
 def test_a_private_key_is_replaced_although_its_end_is_cut_off() -> None:

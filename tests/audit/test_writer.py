@@ -24,6 +24,12 @@ def hold(writer: EventWriter, made: Gate) -> Future[bool]:
     return future
 
 
+def rest(writer: EventWriter) -> None:
+    """Have the writer's thread started, and with nothing to do."""
+    while not (future := writer.submit(call(tool="rested"))).done():
+        future.result(PATIENCE)
+
+
 def writer_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == WRITER]
 
@@ -228,6 +234,60 @@ def test_a_caller_who_rolls_back_keeps_the_event(writer: EventWriter) -> None:
     writer.close(PATIENCE)
 
     assert CallEvent.objects.count() == 1
+    assert not get_user_model().objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_waits_for_a_writer_that_rests_writes_in_its_stead(writer: EventWriter) -> None:
+    own = connection.connection
+    with gate() as made:
+        rest(writer)
+        future = writer.submit(call(tool="here"))
+
+    assert future.done()
+    assert made.threads[-1] == threading.get_ident() != made.threads[0]
+    assert connection.connection is own
+    assert CallEvent.objects.filter(tool="here").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_comes_while_another_writes_in_its_stead_waits_for_the_writer(
+    writer: EventWriter,
+) -> None:
+    with gate() as made:
+        rest(writer)
+        made.statements.clear()
+        made.open.clear()
+        made.arrived.clear()
+        thread = threading.Thread(target=lambda: writer.submit(call(tool="first")))
+        thread.start()
+        assert made.arrived.wait(PATIENCE)
+        gathered = [writer.submit(call(tool=f"t{number}")) for number in range(20)]
+        assert not any(future.done() for future in gathered)
+        made.open.set()
+        wait(gathered, PATIENCE)
+        thread.join(PATIENCE)
+
+    later = CallEvent.objects.exclude(tool="rested").order_by("pk")
+    names = list(later.values_list("tool", flat=True))
+    assert names == ["first", *(f"t{number}" for number in range(20))]
+    assert made.count("INSERT") == len(made.statements) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
+def test_a_caller_s_transaction_holds_no_event_that_it_writes_itself(writer: EventWriter) -> None:
+    def roll_back() -> None:
+        with transaction.atomic():
+            get_user_model().objects.create_user("ana")
+            assert writer.submit(call(tool="kept")).done()
+            raise Undo
+
+    rest(writer)
+    with pytest.raises(Undo):
+        roll_back()
+
+    assert CallEvent.objects.filter(tool="kept").exists()
     assert not get_user_model().objects.exists()
 
 

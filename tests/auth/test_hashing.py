@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from mcp_app import token_form
 from mcp_app.auth import hashing
 
 
@@ -12,11 +13,11 @@ def test_a_secret_has_the_documented_form() -> None:
     prefix, lookup, rest = new.secret.reveal().split("_")
     assert (prefix, lookup) == ("mcp", new.lookup)
     assert (len(lookup), len(rest)) == (12, 39)
-    assert set(lookup + rest) <= set(hashing.ALPHABET)
+    assert set(lookup + rest) <= set(token_form.ALPHABET)
 
 
 def test_the_random_part_has_at_least_192_bits() -> None:
-    assert len(hashing.ALPHABET) ** hashing.RANDOM_LENGTH > 2**192
+    assert len(token_form.ALPHABET) ** hashing.RANDOM_LENGTH > 2**192
 
 
 def test_parsing_gives_back_what_generating_stored() -> None:

@@ -212,18 +212,22 @@ def test_a_connection_that_was_closed_is_a_warning_too(
     assert "last use not written" in caplog.text
 
 
-def test_calls_of_one_token_from_many_threads_are_all_answered(
+def test_calls_of_one_token_from_many_threads_are_all_answered_and_one_is_written_down(
     issued: Issued, settings: Any
 ) -> None:
     settings.ROOT_URLCONF = "tests.interaction.urls"
+    settings.MCP_APP = {**settings.MCP_APP, "LAST_USED_INTERVAL": 3600}
     token, secret = issued
-    text = secret.reveal()
+    text, writes = secret.reveal(), Writes()
 
     def work() -> Any:
         client = MCPClient(text, server=server)
-        return [client.call("add", {"a": 1}).status for _ in range(4)]
+        with connection.execute_wrapper(writes):
+            return [client.call("add", {"a": 1}).status for _ in range(16)]
 
-    results = together(*[work] * RUNNERS)
-    assert results == [[200] * 4] * RUNNERS
+    results = together(*[work] * 2 * RUNNERS)
+    assert results == [[200] * 16] * 2 * RUNNERS
+    assert writes.rows == 1
     assert TokenSecret.objects.get().last_used_at is not None
-    assert CallEvent.objects.filter(token=token, outcome="ok").count() == 4 * RUNNERS
+    calls = CallEvent.objects.filter(token=token, outcome="ok").count()
+    assert calls == 16 * 2 * RUNNERS > 500

@@ -1,7 +1,6 @@
 """What the log filter leaves of secrets: their public prefix, however a record holds them."""
 
 import io
-import json
 import logging
 import re
 import sys
@@ -14,34 +13,13 @@ import pytest
 
 from mcp_app.auth.hashing import generate
 from mcp_app.auth.logs import HideSecrets
+from tests.secret_forms import forms, in_base64, out_of_base64, percent
 
 SECRET = generate().secret.reveal()
 PREFIX, _, HIDDEN_PART = SECRET.rpartition("_")
 
 
-def percent(text: str) -> str:
-    """Each character percent-encoded, which is as good to a server."""
-    return "".join(f"%{ord(character):02X}" for character in text)
-
-
-def escaped(text: str) -> str:
-    """Each character as JSON may write it."""
-    return "".join(f"\\u{ord(character):04x}" for character in text)
-
-
-FORMS = {
-    "plain": SECRET,
-    "cut off": SECRET[:-20],
-    "underscores encoded": SECRET.replace("_", "%5F"),
-    "small letters": SECRET.replace("_", "%5f"),
-    "all encoded": percent(SECRET),
-    "encoded twice": urllib.parse.quote(percent(SECRET)),
-    "half encoded": SECRET[:20] + percent(SECRET[20:]),
-    "json": SECRET.replace("_", "\\u005f"),
-    "json in json": json.dumps(json.dumps(SECRET).replace("_", "\\u005f")),
-    "all escaped": escaped(SECRET),
-    "python": SECRET.replace("_", "\\x5f"),
-}
+FORMS = forms(SECRET)
 
 
 def plainly(text: str) -> str:
@@ -91,6 +69,15 @@ def test_no_way_to_write_a_secret_shows_it(log: Log, form: str, place: str) -> N
     assert "&a=b" in said
     assert HIDDEN_PART[:8] not in said
     assert HIDDEN_PART[8:16] not in said
+
+
+@pytest.mark.parametrize("form", in_base64(SECRET).values(), ids=in_base64(SECRET))
+def test_nor_does_base64(log: Log, form: str) -> None:
+    for value in (form, form.encode()):
+        log.logger.info("Sent: %s, at last", value)
+    assert log.text.count("[hidden]") == log.text.count("Sent: ") == log.text.count("at last") == 2
+    assert HIDDEN_PART[:8] not in out_of_base64(log.text)
+    assert HIDDEN_PART[8:16] not in out_of_base64(log.text)
 
 
 @dataclass

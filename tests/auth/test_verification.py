@@ -1,6 +1,7 @@
 """A presented secret: refused on the very next request, found by one query (D-071, D-075)."""
 
 import logging
+import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -88,10 +89,41 @@ def test_a_text_of_the_wrong_form_costs_no_query(db: None, django_assert_num_que
         verify("mcp_not_a_secret")
 
 
-def test_the_query_uses_the_index_of_the_prefix(issued: Issued) -> None:
-    plan = TokenSecret.objects.filter(lookup="abcdefABCDEF").order_by().explain().lower()
+def test_a_secret_among_many_is_found_by_the_index_of_its_prefix(
+    issued: Issued, now: datetime, django_assert_num_queries: Any
+) -> None:
+    token, secret = issued
+    others = (generate() for _ in range(5000))
+    TokenSecret.objects.bulk_create(
+        TokenSecret(token=token, lookup=new.lookup, digest=new.digest) for new in others
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE mcp_app_tokensecret")
+    plan = TokenSecret.objects.filter(lookup=secret.reveal()[4:16]).order_by().explain().lower()
+    assert "index" in plan
     assert "lookup" in plan
-    assert "seq scan" not in plan or connection.vendor == "postgresql"
+    assert "seq scan" not in plan
+    verify(secret.reveal(), now=now)
+    with django_assert_num_queries(1):
+        assert verify(secret.reveal(), now=now).token == token
+
+
+def test_a_secret_costs_one_hash_and_no_slow_one(issued: Issued, now: datetime) -> None:
+    text = issued[1].reveal()
+    verify(text, now=now)
+    hashed: list[str] = []
+
+    def note(frame: Any, event: str, function: Any) -> None:
+        name = getattr(function, "__name__", "")
+        if event == "c_call" and name.startswith(("openssl_", "pbkdf2", "scrypt", "new")):
+            hashed.append(name)
+
+    sys.setprofile(note)
+    try:
+        verify(text, now=now)
+    finally:
+        sys.setprofile(None)
+    assert hashed == ["openssl_sha256"]
 
 
 def test_the_last_use_is_written_once_an_interval(

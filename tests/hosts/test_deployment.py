@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import pytest
 from django.core.checks import run_checks
-from django.urls import include, path
+from django.urls import get_script_prefix, include, path, set_script_prefix
 from pydantic import Field
-from rest_framework.permissions import AllowAny
+from rest_framework.permissions import AllowAny, BasePermission, IsAuthenticated
 
 from mcp_app import MCPServer, deployment
 from mcp_app.audit import mirrors
@@ -17,10 +17,18 @@ SLASHED = "tests.hosts.test_deployment"
 urlpatterns = [path("mcp/", include("mcp_app.urls"))]
 
 
+OF_THIS_MACHINE = [
+    "http://localhost:6274",
+    "http://127.0.0.1:1",
+    "http://[::1]",
+    "http://a.localhost",
+]
+
+
 def found(*ids: str) -> set[str]:
     """Our deployment warnings, each with a hint."""
     messages = run_checks(tags=[deployment.TAG], include_deployment_checks=True)
-    ours = [message for message in messages if (message.id or "").startswith("mcp_app.W10")]
+    ours = [message for message in messages if (message.id or "").startswith("mcp_app.W1")]
     assert all(message.hint for message in ours)
     return {str(message.id).removeprefix("mcp_app.") for message in ours}
 
@@ -46,6 +54,7 @@ def test_a_sound_deployment_is_not_warned() -> None:
         ({}, {"ALLOWED_HOSTS": ["shop.example", "*"]}, "W103"),
         ({"CORS": True}, {}, "W104"),
         ({"ALLOW_QUERY_TOKEN": True}, {}, "W105"),
+        ({"ALLOWED_ORIGINS": ["https://a.example", "http://app.example"]}, {}, "W110"),
         ({}, {"ROOT_URLCONF": SLASHED}, "W106"),
         ({}, {"CACHES": {"default": {"BACKEND": "x.locmem.LocMemCache"}}}, "W108"),
     ],
@@ -65,12 +74,13 @@ def test_each_weakness_is_named(
     [
         ({}, {"SECURE_SSL_REDIRECT": False, "SECURE_PROXY_SSL_HEADER": ("X", "https")}),
         ({"CORS": True, "ALLOWED_ORIGINS": ["https://app.example"]}, {}),
+        ({"ALLOWED_ORIGINS": OF_THIS_MACHINE}, {}),
         (
             {"FAILED_AUTH_RATE": None},
             {"CACHES": {"default": {"BACKEND": "x.locmem.LocMemCache"}}},
         ),
     ],
-    ids=["behind a proxy", "listed", "nothing counted"],
+    ids=["behind a proxy", "listed", "of this machine", "nothing counted"],
 )
 def test_what_is_meant_is_not_warned_of(
     settings: Any, ours: dict[str, Any], django: dict[str, Any]
@@ -81,31 +91,66 @@ def test_what_is_meant_is_not_warned_of(
     assert found() == set()
 
 
+@pytest.mark.parametrize("prefix", ["/", "/shop/"])
+def test_a_mount_is_looked_up_below_the_prefix_of_the_server(settings: Any, prefix: str) -> None:
+    before = get_script_prefix()
+    set_script_prefix(prefix)
+    try:
+        assert found() == set()
+        settings.ROOT_URLCONF = SLASHED
+        (warning,) = deployment.check_mount()
+        assert f"answers at {prefix}mcp/ alone" in warning.msg
+        assert "path('mcp', include" in str(warning.hint)
+    finally:
+        set_script_prefix(before)
+
+
+class Anybody(AllowAny):
+    """A product's own name for it."""
+
+
+class Undecided(BasePermission):
+    """What says nothing lets everybody in."""
+
+
+class Weekdays(BasePermission):
+    """A rule of a product's own."""
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        return True
+
+
+OPEN: list[list[Any]] = [[AllowAny], [Anybody], [Undecided], [AllowAny, Anybody]]
+CLOSED: list[list[Any]] = [[IsAuthenticated], [AllowAny, IsAuthenticated], [Weekdays]]
+
+
 @pytest.fixture
 def open_server() -> Iterator[MCPServer]:
-    """A server whose tools anybody may call; one of them writes."""
+    """A server with tools that write and one that reads; some of them anybody may call."""
     server = MCPServer("open")
 
-    @server.tool(permission_classes=[AllowAny])
-    def write() -> str:
-        """Write."""
-        return "written"
+    def act() -> str:
+        """Write, or read."""
+        return "done"
 
-    @server.tool(permission_classes=[AllowAny], read_only=True)
-    def read() -> str:
-        """Read."""
-        return "read"
-
+    for number, classes in enumerate(OPEN):
+        server.tool(name=f"open_{number}", permission_classes=classes)(act)
+    for number, classes in enumerate(CLOSED):
+        server.tool(name=f"closed_{number}", permission_classes=classes)(act)
+    server.tool(name="reads", permission_classes=[AllowAny], read_only=True)(act)
+    server.tool(name="scoped", permission_classes=[AllowAny], scopes=["rooms:write"])(act)
+    server.tool(name="usual")(act)
+    assert not server.problems
     yield server
     registry._servers.discard(server)
 
 
 def test_a_tool_that_anybody_may_write_with_is_named(settings: Any, open_server: Any) -> None:
-    others = set(deployment._written_by_anybody()) - {"write"}
-    assert "write" in set(deployment._written_by_anybody())
-    assert "read" not in others
     assert found() == set()
     settings.MCP_APP = {**settings.MCP_APP, "ALLOW_ANONYMOUS": True}
+    told = "".join(message.msg for message in deployment.check_anonymous_writes())
+    own = [name for name in open_server.tools if f"{name!r}" in told]
+    assert own == [f"open_{number}" for number in range(len(OPEN))]
     assert "W107" in found()
 
 

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.test.utils import override_settings
 from pydantic import BaseModel, Field, SecretStr
 
-from mcp_app import Context
+from mcp_app import Context, ToolError
 from mcp_app.dispatch.interfaces import CallRecord
 from mcp_app.models import CallEvent
 from mcp_app.protocol.versions import Era
@@ -158,17 +158,23 @@ def test_secrets_are_in_no_row(make_client: MakeClient, serve: Serve) -> None:
     def fail(note: str, api_key: str, pin: str) -> str:
         raise RuntimeError(f"could not use {api_key} with {pin}")
 
+    def quote(text: str) -> str:
+        raise ToolError(f"There is no {text}.")
+
     client = make_client()
     client.call("log_in", {"user": "ada", "password": "hunter2"})
     client.call(
         serve(fail, sensitive=["pin"]),
         {"note": f"Bearer {client.token}", "api_key": "hunter2", "pin": "4321-1234"},
     )
+    encoded = client.token.replace("_", "%5F")
+    client.call("echo", {"text": encoded})
+    client.call(serve(quote), {"text": encoded})
     for event in CallEvent.objects.all():
         everything = "".join(str(getattr(event, f.attname)) for f in event._meta.concrete_fields)
         assert "hunter2" not in everything
         assert "4321-1234" not in everything
-        assert client.token not in everything
+        assert client.token not in everything.replace("%5F", "_")
 
 
 class Login(BaseModel):

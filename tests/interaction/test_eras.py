@@ -485,7 +485,7 @@ for version in VERSIONS:
 
 def test_every_process_lists_the_same_bytes() -> None:
     told = set()
-    for seed in ("0", "1", "4711"):
+    for seed in ("0", "1", "4711", "random"):
         environment = os.environ | {"PYTHONHASHSEED": seed}
         run = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", _TOLD],

@@ -3,8 +3,11 @@
 import json
 import time
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from asgiref.sync import async_to_sync
+from channels.routing import URLRouter
 from django.core.exceptions import (
     BadRequest,
     DisallowedHost,
@@ -12,13 +15,18 @@ from django.core.exceptions import (
     SuspiciousOperation,
     TooManyFieldsSent,
 )
+from django.core.handlers.asgi import ASGIHandler
 from django.test import override_settings
+from django.urls import re_path
 from rest_framework.authentication import BaseAuthentication
 
 from mcp_app.models import CallEvent
+from mcp_app.routing import urlpatterns
 from mcp_app.testing import Answer, MCPClient
+from mcp_app.testing.client import _scope
 from tests.interaction.conftest import LEGACY, MODERN, Counted, MakeClient, MakeToken, ready
 from tests.interaction.tools import server
+from tests.interaction.wire import Line
 
 EVIL = "https://evil.example"
 
@@ -57,9 +65,29 @@ def test_both_spellings_of_the_path_are_served_in_place(
     assert challenges[0].startswith("Bearer") == (not secret)
 
 
-@pytest.mark.parametrize("path", ["/mcp//", "/mcp/tools", "/mcp.json"])
+OTHER_PATHS = ["/mcp//", "/mcp/tools", "/mcp.json", "/mcp\n", "/x/mcp", "/MCP"]
+
+
+@pytest.mark.parametrize("path", OTHER_PATHS)
 def test_no_other_path_is_the_endpoint(make_token: MakeToken, path: str) -> None:
-    assert MCPClient(make_token(), path=path).request("tools/list").status == 404
+    assert MCPClient(make_token(), path=quote(path)).request("tools/list").status == 404
+
+
+@pytest.mark.parametrize("path", ["//mcp", "///mcp/", *OTHER_PATHS])
+def test_the_asgi_route_serves_no_other_path_either(make_token: MakeToken, path: str) -> None:
+    """Channels' router lets any number of slashes through."""
+    client = MCPClient(make_token(), server=server)
+    routes = URLRouter([*urlpatterns("mcp", server), re_path(r"", ASGIHandler())])
+
+    async def statuses() -> list[int]:
+        lines = []
+        for asked in ("/mcp", "/mcp/", path):
+            scope = _scope("POST", "/mcp", client.headers_for("tools/list", {})) | {"path": asked}
+            lines.append(Line(routes, scope, b""))
+            await lines[-1].end()
+        return [line.status for line in lines]
+
+    assert async_to_sync(statuses)() == [415, 415, 404]
 
 
 # --- methods -------------------------------------------------------------------------------------
@@ -406,6 +434,12 @@ FOREIGN = (
     "http://[::1",
     "chrome-extension://abcdef",
     f"https://app.example, {EVIL}",
+    "http://evil.example@localhost",
+    "http://localhost:0",
+    "http://localhost:",
+    "http://localhost/",
+    "http://localhost?",
+    "http://localhost\t",
 )
 
 

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 
+from mcp_app.auth.tokens import issue, revoke
 from mcp_app.conf import DEFAULTS
-from mcp_app.models import CallEvent
+from mcp_app.models import CallEvent, Token
 from mcp_app.testing import MCPClient
 from mcp_app.transports.strangers import ADDRESSES, Strangers, strangers
 from tests.audit.records import call
@@ -99,6 +101,33 @@ def test_nobody_gets_more_by_counting_through_a_network(make_client: MakeClient)
     for number in range(1, 3):
         knock(nobody, 5, f"::ffff:192.0.2.{number}")
     assert len(texts()) == 3 * LIMIT
+
+
+def test_a_secret_that_was_genuine_has_rows_whoever_floods_its_address(
+    make_client: MakeClient,
+) -> None:
+    user = get_user_model().objects.create_user("eve")
+    leaked, secret = issue(user=user, name="leaked")
+    revoke(leaked)
+    knock(make_client(MODERN, "mcp_guess"), 10)
+    guessed = f"{secret.reveal()[:20]}{'x' * 40}"
+    knock(make_client(MODERN, guessed), 5)
+    assert knock(make_client(MODERN, secret.reveal()), 5) <= {401, 429}
+    rows = CallEvent.objects.filter(token=leaked)
+    assert [row.error_text for row in rows] == ["revoked"] * LIMIT
+    assert CallEvent.objects.count() == 2 * LIMIT
+    strangers.tell()
+    assert texts()[-1].startswith("14 more")
+
+
+def test_tokens_that_ended_are_limited_together() -> None:
+    counted = Strangers()
+    admitted = [
+        counted.may_leave_row(call(source="", token=Token(pk=number % 100)))
+        for number in range(500)
+    ]
+    assert sum(admitted) == ADDRESSES * LIMIT
+    counted.forget()
 
 
 def test_many_addresses_together_are_limited_too() -> None:

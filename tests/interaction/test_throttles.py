@@ -1,9 +1,11 @@
 """DRF's throttles become a 429 that a client and a model can both read (D-086)."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from rest_framework.permissions import AllowAny
 from rest_framework.throttling import BaseThrottle, ScopedRateThrottle, UserRateThrottle
 
 from mcp_app.access.throttling import (
@@ -12,7 +14,7 @@ from mcp_app.access.throttling import (
     ToolThrottle,
     UserThrottle,
 )
-from mcp_app.auth.tokens import issue
+from mcp_app.auth.tokens import issue, rotate
 from mcp_app.models import CallEvent
 from mcp_app.rates import outage
 from tests.interaction.conftest import MODERN, MakeClient, MakeToken
@@ -177,6 +179,48 @@ def test_each_kind_of_limit_has_its_rate(
     assert [client.call("limited").status for _ in range(3)] == [200, 200, 429]
 
 
+@pytest.mark.parametrize(
+    ("throttle", "limited_too"),
+    [
+        (UserThrottle, {"another token", "after a rotation", "another tool"}),
+        (TokenThrottle, {"after a rotation", "another tool"}),
+        (ToolThrottle, {"another token", "after a rotation"}),
+        (AddressThrottle, {"another token", "after a rotation", "another tool", "another user"}),
+    ],
+)
+def test_each_kind_of_limit_is_shared_by_those_that_it_names(
+    make_client: MakeClient,
+    serve: Serve,
+    user: Any,
+    staff: Any,
+    settings: Any,
+    throttle: type[BaseThrottle],
+    limited_too: set[str],
+) -> None:
+    rates(settings, **{throttle.scope: "1/hour"})
+    for name in ("limited", "other"):
+        serve(limited, throttle_classes=[throttle], name=name)
+    token, secret = issue(user=user, name="one")
+    assert make_client(MODERN, secret.reveal()).call("limited").status == 200
+    clients = {
+        "another token": (issue(user=user, name="two")[1], "limited"),
+        "after a rotation": (rotate(token, grace=timedelta(minutes=1)), "limited"),
+        "another tool": (secret, "other"),
+        "another user": (issue(user=staff, name="theirs")[1], "limited"),
+        "another address": (issue(user=staff, name="away")[1], "limited"),
+    }
+    settings.MCP_APP = {**settings.MCP_APP, "NUM_PROXIES": 1}
+    refused = set()
+    for kind, (text, name) in clients.items():
+        address = "192.0.2.7" if kind == "another address" else "127.0.0.1"
+        headers = {"x-forwarded-for": address}
+        if make_client(MODERN, text.reveal()).call(name, headers=headers).status == 429:
+            refused.add(kind)
+    assert refused - {"another address"} == limited_too
+    # Theirs is the second call of that user, and the first from there.
+    assert ("another address" in refused) is (throttle in (UserThrottle, ToolThrottle))
+
+
 def test_a_kind_without_a_rate_limits_nothing(make_client: MakeClient, serve: Serve) -> None:
     serve(limited, throttle_classes=[UserThrottle, TokenThrottle, ToolThrottle, AddressThrottle])
     client = make_client()
@@ -233,6 +277,74 @@ def test_what_cannot_be_counted_is_refused_in_words_unless_chosen_otherwise(
         assert answers[0].error["code"] == 503
         assert b"secret" not in answers[0].body
         assert {event.error_class for event in CallEvent.objects.all()} == {"LimitsUnavailable"}
+
+
+def test_nobody_gets_more_guesses_by_counting_through_a_network_or_by_nonsense(
+    make_client: MakeClient, settings: Any
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "FAILED_AUTH_RATE": "2/min", "NUM_PROXIES": 1}
+    bad = make_client(MODERN, "mcp_guess")
+
+    def guesses(*addresses: str) -> list[int]:
+        headers = [{"X-Forwarded-For": address} for address in addresses]
+        return [bad.request("tools/list", headers=sent).status for sent in headers]
+
+    assert guesses(*(f"2001:db8::{number}" for number in range(3))) == [401, 401, 429]
+    assert guesses(*(f"nonsense{number}" for number in range(3))) == [401, 401, 429]
+    assert guesses(*(f"::ffff:192.0.2.{number}" for number in range(3))) == [401, 401, 401]
+    assert guesses("192.0.2.1", "192.0.2.1") == [401, 429]
+    assert guesses("2001:db8:0:1::1") == [401]
+
+
+@pytest.mark.parametrize("throttle", [AddressThrottle, UserThrottle])
+def test_an_address_is_a_whole_network_to_throttles_too(
+    make_client: MakeClient, serve: Serve, settings: Any, throttle: type
+) -> None:
+    settings.MCP_APP = {
+        **settings.MCP_APP,
+        "ALLOW_ANONYMOUS": True,
+        "NUM_PROXIES": 1,
+        "THROTTLE_RATES": {"address": "2/min", "user": "2/min"},
+    }
+    serve(limited, throttle_classes=[throttle], permission_classes=[AllowAny])
+    nobody = make_client(MODERN, "")
+    sent = [{"X-Forwarded-For": f"2001:db8::{number}"} for number in range(3)]
+    assert [nobody.call("limited", headers=one).status for one in sent] == [200, 200, 429]
+
+
+REDIS_AWAY = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": "redis://127.0.0.1:1",
+    }
+}
+
+
+@pytest.mark.parametrize("opens", [False, True], ids=["shut", "open"])
+def test_a_redis_that_is_away_shuts_our_own_limits_unless_chosen_otherwise(
+    make_client: MakeClient,
+    serve: Serve,
+    settings: Any,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    opens: bool,
+) -> None:
+    pytest.importorskip("redis")
+    monkeypatch.setattr(outage, "_said", -outage.INTERVAL)
+    settings.CACHES = REDIS_AWAY
+    rates(settings, user="3/min", token="3/min")
+    settings.MCP_APP = {**settings.MCP_APP, "THROTTLE_FAIL_OPEN": opens}
+    serve(limited, throttle_classes=[UserThrottle, TokenThrottle])
+    client = make_client()
+    answers = [client.call("limited") for _ in range(3)]
+    assert {answer.status for answer in answers} == ({200} if opens else {503})
+    assert [record.name for record in caplog.records].count("mcp_app.rates") == 1
+    if not opens:
+        assert int(answers[0].headers["retry-after"]) >= 1
+        assert b"127.0.0.1" not in answers[0].body
+    # What counts nothing asks no cache.
+    assert client.call("add", {"a": 1}).status == 200
+    assert make_client(token="mcp_guess").call("add", {"a": 1}).status in (401, 503)
 
 
 def test_failed_credentials_spend_the_budget_of_their_address_alone(

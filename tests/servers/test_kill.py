@@ -1,8 +1,10 @@
-"""`kill -9` in the middle of a thousand calls: what was answered is recorded (D-080).
+"""A server that ends in the middle of a thousand calls: what was answered is recorded (D-080).
 
-Of a server on SQLite, and of one process among several on PostgreSQL, which is started again.
+By `kill -9`, and by SIGTERM as a deployment ends one. Of a server on SQLite, and of one process
+among several on PostgreSQL, which is started again.
 """
 
+import contextlib
 import http.client
 import itertools
 import json
@@ -14,7 +16,7 @@ import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +38,8 @@ ANSWERED_BEFORE = 300
 CALLERS = 6
 PATIENCE = 60.0
 """Seconds."""
+GRACE = 3.0
+"""Seconds that a process has to end in."""
 
 
 class Traffic:
@@ -155,8 +159,27 @@ def await_file(path: Path) -> None:
         time.sleep(0.01)
 
 
+def killed(process: subprocess.Popen[bytes]) -> None:
+    """At once, whatever it is doing."""
+    for pid in serving(process):
+        os.kill(pid, signal.SIGKILL)
+
+
+def stopped(process: subprocess.Popen[bytes]) -> None:
+    """Asked to, and killed where it has not ended by then."""
+    workers = serving(process)
+    process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)
+    for pid in {*workers, process.pid} if process.poll() is None else workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("ended", [killed, stopped])
 def test_every_answered_call_has_its_row(
     server: tuple[subprocess.Popen[bytes], int, str, Path],
+    ended: Callable[[subprocess.Popen[bytes]], None],
 ) -> None:
     process, port, token, folder = server
     traffic = Traffic(port, token)
@@ -165,8 +188,7 @@ def test_every_answered_call_has_its_row(
         await_file(folder / "holding")
         runs = [callers.submit(traffic.run) for _ in range(CALLERS)]
         traffic.wait()
-        for pid in serving(process):
-            os.kill(pid, signal.SIGKILL)
+        ended(process)
         for run in (*runs, held):
             run.result(PATIENCE)
 

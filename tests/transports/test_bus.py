@@ -50,6 +50,22 @@ class PackingLayer(SlowLayer):
         await super().group_send(group, msgpack.unpackb(msgpack.packb(message)))
 
 
+class ForgetfulLayer(SlowLayer):
+    """A layer whose members may be forgotten, as by who empties the Redis that they are in."""
+
+    delay = 0.0
+    queues: ClassVar[dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Queue[Any]]]] = {}
+    joined: ClassVar[threading.Event] = threading.Event()
+
+    async def group_add(self, group: str, channel: str) -> None:
+        queue = asyncio.get_running_loop(), asyncio.Queue[Any]()
+        self.members[channel] = self.queues.setdefault(channel, queue)
+        self.joined.set()
+
+    async def receive(self, channel: str) -> dict[str, Any]:
+        return await self.queues[channel][1].get()
+
+
 class LostLayer(SlowLayer):
     """A layer that cannot be joined."""
 
@@ -121,6 +137,22 @@ async def test_who_waits_to_hear_misses_nothing_told_after(layer: None) -> None:
     here, there, heard = EventBus(), EventBus(), Heard()
     with here.subscribe("a", listener=heard):
         await here.hear()
+        there.publish("a", {"n": 1})
+        assert await asyncio.to_thread(heard.waits_for, 1, 5)
+    assert heard.messages == [("a", {"n": 1})]
+
+
+@pytest.mark.parametrize("layer", [ForgetfulLayer], indirect=True, ids=["forgetful"])
+async def test_who_was_forgotten_by_the_layer_hears_again_before_long(
+    layer: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_app.transports.bus._RENEWAL", 0.01)
+    here, there, heard = EventBus(), EventBus(), Heard()
+    with here.subscribe("a", listener=heard):
+        await here.hear()
+        ForgetfulLayer.joined.clear()
+        ForgetfulLayer.members.clear()
+        assert await asyncio.to_thread(ForgetfulLayer.joined.wait, 5)
         there.publish("a", {"n": 1})
         assert await asyncio.to_thread(heard.waits_for, 1, 5)
     assert heard.messages == [("a", {"n": 1})]
