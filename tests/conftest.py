@@ -4,6 +4,7 @@ It imports no Django at its top, so that `pytest -p no:django` runs the tests of
 know none.
 """
 
+import functools
 import importlib.util
 import os
 from collections.abc import Iterator
@@ -35,10 +36,16 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Let PostgreSQL drop the databases though lanes and the recorder keep connections warm."""
+    """Empty databases quickly; drop them though lanes and the recorder keep connections warm."""
     from django.db import connections
+    from django.test import TransactionTestCase
 
-    yield
+    from tests.emptying import empties
+
+    with pytest.MonkeyPatch.context() as patch:
+        with django_db_blocker.unblock():
+            patch.setattr(TransactionTestCase, "_fixture_teardown", empties())
+        yield
     with django_db_blocker.unblock():
         for connection in connections.all():
             if connection.vendor == "postgresql":
@@ -68,14 +75,20 @@ def _empty_caches() -> None:
 
     if address := os.environ.get("REDIS_URL"):
         # Not `cache.clear()`, which empties the whole Redis database, other runs' keys too.
-        import redis
-
-        with redis.Redis.from_url(address) as client:
-            for key in client.scan_iter(f"{settings.CACHES['default']['KEY_PREFIX']}:*"):
-                client.delete(key)
+        client = _redis(address)
+        if keys := list(client.scan_iter(f"{settings.CACHES['default']['KEY_PREFIX']}:*", 1000)):
+            client.delete(*keys)
         return
     for cache in caches.all(initialized_only=True):
         cache.clear()
+
+
+@functools.cache
+def _redis(address: str) -> Any:
+    """One connection for all tests of this process."""
+    import redis
+
+    return redis.Redis.from_url(address)
 
 
 def _leave_the_language() -> None:
