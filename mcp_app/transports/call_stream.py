@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Any, Final
 
-from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol import sse
 from mcp_app.transports.about import About, StreamKind
 from mcp_app.transports.incoming import HttpReply
+from mcp_app.transports.keepalive import keep_alives
 from mcp_app.transports.listening import credential_of
 from mcp_app.transports.outlets import Notifications
 from mcp_app.transports.replay import StoredStream
@@ -83,14 +83,22 @@ class CallStream:
         return can_resume and self._notifications.retry_ms is not None
 
     async def _told(self) -> AsyncIterator[bytes]:
-        while not self._ended and not (self._work.done() and self._notifications.is_empty):
-            for chunk in await self._writer.written(self._notifications.take()):
-                yield chunk
-            if self._parted:
-                yield sse.retry(self._notifications.retry_ms or 0)
-                return
-            if not self._work.done() and not await self._notifications.wait(settings.KEEP_ALIVE):
-                yield sse.COMMENT
+        silence, notifications = keep_alives(), self._notifications
+        try:
+            while not self._ended and not (self._work.done() and notifications.is_empty):
+                if told := await self._writer.written(notifications.take()):
+                    yield b"".join(told)
+                if self._parted:
+                    yield sse.retry(notifications.retry_ms or 0)
+                    return
+                if self._work.done():
+                    continue
+                silence.expect(notifications)
+                await notifications.stirred()
+                if notifications.was_silent:
+                    yield sse.COMMENT
+        finally:
+            silence.forget(notifications)
 
     async def _last(self, result: Opening) -> AsyncIterator[bytes]:
         if not isinstance(result, HttpReply):

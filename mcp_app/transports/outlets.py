@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -20,12 +19,17 @@ class Notifications:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self._on_loop = threading.get_ident()
         self._lock = threading.Lock()
-        self._waiting: deque[tuple[bytes, Lost | None]] = deque()
+        self._waiting: list[tuple[bytes, Lost | None]] = []
         self._size = 0
-        """Bytes of what waits, and of what is on its way to the loop."""
+        """Bytes of what waits."""
+        self._is_told = False
+        """Whether the loop knows, or will hear, that something waits."""
         self._stirred = asyncio.Event()
         self._is_closed = False
+        self.was_silent = False
+        """Whether the last `stirred` ended because nothing was emitted for too long."""
         self.retry_ms: int | None = None
         """Set once the call wants its client to leave and come back so much later."""
 
@@ -39,11 +43,17 @@ class Notifications:
             return
         data = messages.dumps(message)
         with self._lock:
+            self._waiting.append((data, lost))
             self._size += len(data)
-        self._loop.call_soon_threadsafe(self._put, data, lost)
+            is_told, self._is_told = self._is_told, True
+        if is_told:
+            return
+        if threading.get_ident() == self._on_loop:
+            self._heard()
+        else:
+            self._loop.call_soon_threadsafe(self._heard)
 
-    def _put(self, data: bytes, lost: Lost | None) -> None:
-        self._waiting.append((data, lost))
+    def _heard(self) -> None:
         self._stirred.set()
         if self._is_closed:
             self._lose()
@@ -54,9 +64,7 @@ class Notifications:
         self._lose()
 
     def _lose(self) -> None:
-        while self._waiting:
-            data, lost = self._waiting.popleft()
-            self._let_go(len(data))
+        for _, lost in self._taken():
             if lost is not None:
                 lost()
 
@@ -69,21 +77,19 @@ class Notifications:
         self._stirred.set()
 
     def wake(self, _: object = None) -> None:
-        """End a `wait` although nothing was emitted."""
+        """End a wait although nothing was emitted."""
         self._stirred.set()
 
     def take(self) -> list[bytes]:
         """What was emitted since the last time."""
         self._stirred.clear()
-        taken = [data for data, _ in self._waiting]
-        self._waiting.clear()
-        if taken:
-            self._let_go(sum(map(len, taken)))
-        return taken
+        return [data for data, _ in self._taken()]
 
-    def _let_go(self, size: int) -> None:
+    def _taken(self) -> list[tuple[bytes, Lost | None]]:
         with self._lock:
-            self._size -= size
+            taken, self._waiting = self._waiting, []
+            self._size, self._is_told = 0, False
+        return taken
 
     @property
     def is_empty(self) -> bool:
@@ -92,10 +98,12 @@ class Notifications:
 
     def keep_alive(self) -> None:
         """Nothing was emitted for too long; that ends `stirred`, too."""
+        self.was_silent = True
         self.wake()
 
     async def stirred(self) -> None:
         """Until something is emitted or said."""
+        self.was_silent = False
         await self._stirred.wait()
 
     async def wait(self, seconds: float) -> bool:

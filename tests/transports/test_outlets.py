@@ -47,3 +47,45 @@ async def test_what_is_lost_at_the_end_makes_room_again() -> None:
     assert lost == ["question", "another"]
     assert outlet.is_empty
     assert outlet._size == 0
+
+
+async def test_the_loop_is_woken_once_for_all_that_waits() -> None:
+    loop = asyncio.get_running_loop()
+    woken: list[Any] = []
+    call = loop.call_soon_threadsafe
+
+    def counting(callback: Any, *arguments: Any) -> Any:
+        woken.append(callback)
+        return call(callback, *arguments)
+
+    outlet = Notifications(loop)
+
+    def tell() -> None:
+        loop.call_soon_threadsafe = counting  # type: ignore[method-assign]
+        for number in range(100):
+            outlet.emit(progress(number))
+        del loop.call_soon_threadsafe
+
+    await asyncio.to_thread(tell)
+    await outlet.stirred()
+    assert len(woken) == 1
+    assert len(outlet.take()) == 100
+
+
+async def test_what_is_told_on_the_loop_waits_at_once() -> None:
+    outlet = Notifications(asyncio.get_running_loop())
+    outlet.emit(progress(1))
+    assert not outlet.is_empty
+    await outlet.stirred()
+    assert len(outlet.take()) == 1
+
+
+async def test_silence_ends_a_wait_and_is_told_from_news() -> None:
+    outlet = Notifications(asyncio.get_running_loop())
+    asyncio.get_running_loop().call_soon(outlet.keep_alive)
+    await outlet.stirred()
+    assert outlet.was_silent
+    outlet.take()
+    outlet.emit(progress(1))
+    await outlet.stirred()
+    assert not outlet.was_silent
