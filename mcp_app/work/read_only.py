@@ -45,7 +45,7 @@ _SWITCHES: Final = {
     ),
     "mysql": ("SET SESSION TRANSACTION READ WRITE", "SET SESSION TRANSACTION READ ONLY"),
 }
-_THIS_TRANSACTION: Final = "SET TRANSACTION READ ONLY"
+_THIS_TRANSACTION: Final = ("SET TRANSACTION READ WRITE", "SET TRANSACTION READ ONLY")
 _IDLE: Final = 0  # libpq's PQTRANS_IDLE
 _PARAMETER: Final = b"default_transaction_read_only"
 """What PostgreSQL tells its client whenever it changes, since version 14."""
@@ -203,13 +203,15 @@ class _Gate:
         if self._does_anyway:
             self._reads_only = reads_only
             return
-        statement = statements[reads_only]
-        if connection.in_atomic_block and connection.vendor != "sqlite":
-            if promise is None or not self._begins_now(promise):
-                return
-            statement = _THIS_TRANSACTION
-        self._run(statement)
-        self._reads_only = reads_only and statement != _THIS_TRANSACTION
+        if connection.vendor == "postgresql" and not connection.autocommit:
+            # What is set for the session would begin with the next transaction only.
+            if self._begins_now(promise):
+                self._run(_THIS_TRANSACTION[reads_only])
+            return
+        if connection.vendor == "mysql" and reads_only and not connection.autocommit:
+            return
+        self._run(statements[reads_only])
+        self._reads_only = reads_only
         if connection.vendor == "postgresql":
             (_left_reading.add if self._reads_only else _left_reading.discard)(self._session)
 
@@ -233,12 +235,13 @@ class _Gate:
             allowed = action in _READS
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
-    def _begins_now(self, promise: _Promise) -> bool:
-        """Whether the transaction is the tool's own, and its first statement is still to come."""
-        connection = self._connection
-        if connection.vendor != "postgresql" or id(connection) in promise.held:
+    def _begins_now(self, promise: _Promise | None) -> bool:
+        """Whether the first statement of a transaction on PostgreSQL is still to come: the tool's
+        own, or somebody else's where none runs.
+        """
+        if promise is not None and id(self._connection) in promise.held:
             return False
-        return bool(connection.connection.info.transaction_status == _IDLE)
+        return bool(self._connection.connection.info.transaction_status == _IDLE)
 
 
 def _told(connection: Any) -> str | None:

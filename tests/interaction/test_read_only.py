@@ -274,6 +274,27 @@ def test_a_transaction_cannot_begin_to_write(asks: None, modern: MCPClient) -> N
     assert written() == (False, False)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_that_follows_at_once_writes(asks: None, modern: MCPClient) -> None:
+    modern.call("query", {"statements": ["SELECT 1"]})
+    with transaction.atomic():
+        Group.objects.create(name="new")
+    assert written() == (True, False)
+    Group.objects.create(name="after it")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_by_hand_that_follows_at_once_writes(asks: None, modern: MCPClient) -> None:
+    modern.call("query", {"statements": ["SELECT 1"]})
+    transaction.set_autocommit(False)
+    try:
+        Group.objects.create(name="new")
+        transaction.commit()
+    finally:
+        transaction.set_autocommit(True)
+    assert written() == (True, False)
+
+
 @pytest.mark.skipif(not ON_SQLITE, reason="SQLite's driver alone has scripts")
 def test_no_script_unlocks_it(asks: None, modern: MCPClient) -> None:
     script = "PRAGMA query_only=0; INSERT INTO auth_group (name) VALUES ('new')"

@@ -159,9 +159,10 @@ def test_the_number_is_told_by_itself_and_a_new_window_begins(
 
     settings.MCP_APP = {**settings.MCP_APP, "UNAUTHENTICATED_ROWS": "2/s", "ON_CALL": [hear]}
     nobody = make_client(MODERN, "")
-    knock(nobody, 20)
+    # So few come within the second also where the machine is slow.
+    knock(nobody, 4)
     assert told.wait(wire.PATIENCE)
-    assert texts()[-1] == "18 more within 1 seconds have no rows of their own"
+    assert texts()[-1] == "2 more within 1 seconds have no rows of their own"
     before = len(texts())
     knock(nobody, 1)
     assert texts()[before:] == ["no credentials"]
