@@ -5,6 +5,9 @@ from typing import Any, Final
 
 from mcp_app.conf import settings
 
+LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
+"""Hosts, in the words of ALLOWED_HOSTS, whose pages never cross a network."""
+
 _NETWORK: Final = 64
 """Bits of an IPv6 address that one customer of a network has, who may choose the rest."""
 

@@ -6,14 +6,15 @@ from urllib.parse import urlsplit
 
 from django.conf import settings as django_settings
 from django.core.checks import CheckMessage, Warning, register
+from django.http.request import split_domain_port, validate_host
 from django.urls import NoReverseMatch, Resolver404, get_script_prefix, resolve, reverse
 from rest_framework.permissions import AllowAny, BasePermission
 
+from mcp_app.address import LOOPBACK
 from mcp_app.catalog.registry import servers
 from mcp_app.conf import settings
 
 TAG: Final = "mcp_app"
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _OF_ONE_PROCESS: Final = ("locmem.LocMemCache", "dummy.DummyCache")
 
 
@@ -75,8 +76,8 @@ def check_origins(**kwargs: Any) -> list[CheckMessage]:
 def _comes_in_clear(origin: str) -> bool:
     """Whether its pages cross a network, and without TLS."""
     parts = urlsplit(origin)
-    host = parts.hostname or ""
-    return parts.scheme == "http" and not (host in _LOOPBACK or host.endswith(".localhost"))
+    host, _ = split_domain_port(parts.netloc)
+    return parts.scheme == "http" and not validate_host(host, LOOPBACK)
 
 
 @register(TAG, deploy=True)

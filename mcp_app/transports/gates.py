@@ -11,6 +11,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
 
+from mcp_app.address import LOOPBACK
 from mcp_app.conf import settings
 from mcp_app.protocol.errors import (
     BadHost,
@@ -27,7 +28,6 @@ from mcp_app.transports.incoming import EVENT_STREAM, JSON, Incoming
 
 logger: Final = logging.getLogger("mcp_app.gates")
 
-_LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]", ".localhost")
 _MOST_KNOWN: Final = 200
 """Characters of a header whose meaning is remembered; clients send few, and short ones."""
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -125,7 +125,7 @@ def _is_allowed_origin(origin: str, incoming: Incoming) -> bool:
     if parts is None:
         return False
     host, port = parts["host"].lower(), parts["port"] or _DEFAULT_PORTS[parts["scheme"].lower()]
-    if django_settings.DEBUG and validate_host(host, _LOOPBACK):
+    if django_settings.DEBUG and validate_host(host, LOOPBACK):
         return True
     return _is_same_origin(host, int(port), incoming)
 
@@ -144,7 +144,7 @@ def _is_same_origin(host: str, port: int, incoming: Incoming) -> bool:
     if own_host != host or int(own_port or default) != port:
         return False
     named = [name for name in django_settings.ALLOWED_HOSTS if name != "*"]
-    return validate_host(own_host, [*named, *_LOOPBACK])
+    return validate_host(own_host, [*named, *LOOPBACK])
 
 
 def check_query(incoming: Incoming) -> None:

@@ -26,7 +26,6 @@ ADDRESSES: Final = 10
 """So many addresses, and so many tokens, may use up their rows at one process; then there are none
 for others."""
 
-
 _PATIENCE: Final = 1.0
 """Seconds that a stop waits at most for the number to be committed."""
 
