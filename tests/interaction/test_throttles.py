@@ -17,6 +17,7 @@ from mcp_app.access.throttling import (
 from mcp_app.auth.tokens import issue, rotate
 from mcp_app.models import CallEvent
 from mcp_app.rates import outage
+from mcp_app.testing import Answer, MCPClient
 from tests.interaction.conftest import MODERN, MakeClient, MakeToken
 
 Serve = Callable[..., str]
@@ -257,6 +258,16 @@ class Broken(BaseThrottle):
         raise ConnectionError("redis://secret@cache")
 
 
+def answers_uncounted(
+    client: MCPClient, caplog: pytest.LogCaptureFixture, *, opens: bool
+) -> list[Answer]:
+    """Three calls that cannot be counted: all served, or all refused, and said to the log once."""
+    answers = [client.call("limited") for _ in range(3)]
+    assert {answer.status for answer in answers} == ({200} if opens else {503})
+    assert [record.name for record in caplog.records].count("mcp_app.rates") == 1
+    return answers
+
+
 @pytest.mark.parametrize("opens", [False, True], ids=["shut", "open"])
 def test_what_cannot_be_counted_is_refused_in_words_unless_chosen_otherwise(
     make_client: MakeClient,
@@ -269,10 +280,7 @@ def test_what_cannot_be_counted_is_refused_in_words_unless_chosen_otherwise(
     monkeypatch.setattr(outage, "_said", -outage.INTERVAL)
     settings.MCP_APP = {**settings.MCP_APP, "THROTTLE_FAIL_OPEN": opens}
     serve(limited, throttle_classes=[Broken])
-    client = make_client()
-    answers = [client.call("limited") for _ in range(3)]
-    assert {answer.status for answer in answers} == ({200} if opens else {503})
-    assert [record.name for record in caplog.records].count("mcp_app.rates") == 1
+    answers = answers_uncounted(make_client(), caplog, opens=opens)
     if not opens:
         assert answers[0].error["code"] == 503
         assert b"secret" not in answers[0].body
@@ -336,9 +344,7 @@ def test_a_redis_that_is_away_shuts_our_own_limits_unless_chosen_otherwise(
     settings.MCP_APP = {**settings.MCP_APP, "THROTTLE_FAIL_OPEN": opens}
     serve(limited, throttle_classes=[UserThrottle, TokenThrottle])
     client = make_client()
-    answers = [client.call("limited") for _ in range(3)]
-    assert {answer.status for answer in answers} == ({200} if opens else {503})
-    assert [record.name for record in caplog.records].count("mcp_app.rates") == 1
+    answers = answers_uncounted(client, caplog, opens=opens)
     if not opens:
         assert int(answers[0].headers["retry-after"]) >= 1
         assert b"127.0.0.1" not in answers[0].body
