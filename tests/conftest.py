@@ -62,11 +62,12 @@ def _end_other_sessions(connection: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leave no throttle counter, session or language from one test to the next."""
+    """Leave no throttle counter, session, language or counted log line to the next test."""
     yield
     if request.config.pluginmanager.has_plugin("django"):
         _empty_caches()
         _leave_the_language()
+        _log_all_again()
 
 
 def _empty_caches() -> None:
@@ -96,3 +97,10 @@ def _leave_the_language() -> None:
     from django.utils import translation
 
     translation.deactivate()
+
+
+def _log_all_again() -> None:
+    """What failed in one test is logged in the next, too."""
+    from mcp_app import seldom
+
+    seldom.forget()

@@ -19,8 +19,9 @@ from mcp_app.catalog.registry import MCPServer
 from mcp_app.models import Switch, SwitchKind
 from mcp_app.models.switches import noun_of
 from mcp_app.protocol.errors import SwitchedOff, SwitchesUnavailable
+from mcp_app.seldom import SeldomLog
 
-logger: Final = logging.getLogger("mcp_app.access")
+_unread: Final = SeldomLog(logging.getLogger("mcp_app.access"), logging.ERROR)
 
 
 class Switches:
@@ -40,7 +41,7 @@ class Switches:
             try:
                 self._rows = self._announced.take()
             except Error as error:
-                logger.error("Switches cannot be read: %s", type(error).__name__, exc_info=error)
+                _unread.note("Switches cannot be read: %s", type(error).__name__, error=error)
                 raise SwitchesUnavailable from error
         return self._rows
 

@@ -10,14 +10,15 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from django.contrib.auth import get_user_model
-from django.db import DatabaseError, router
+from django.db import Error, router
 from django.db.models import QuerySet
 
 from mcp_app.dispatch.interfaces import CallRecord
 from mcp_app.models import CallEvent, Token, TokenSecret
 from mcp_app.models.events import last_deletion
+from mcp_app.seldom import SeldomLog
 
-logger: Final = logging.getLogger("mcp_app.audit")
+_not_known: Final = SeldomLog(logging.getLogger("mcp_app.audit"), logging.WARNING)
 
 LONG: Final = 0.5
 """Seconds from which on a call is asked about, whichever process deletes."""
@@ -34,8 +35,9 @@ def forget_deleted(events: Iterable[CallEvent]) -> None:
     try:
         _forget(rows, "user_id", get_user_model())
         _forget(rows, "token_id", Token)
-    except DatabaseError:
-        logger.warning("Whether users and tokens of calls still exist is not known", exc_info=True)
+    # Not DatabaseError alone: with some drivers a closed connection is an InterfaceError.
+    except Error as error:
+        _not_known.note("Whether users and tokens of calls still exist is not known", error=error)
 
 
 def _forget(rows: list[CallEvent], name: str, model: Any) -> None:

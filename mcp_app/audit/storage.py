@@ -21,8 +21,10 @@ from mcp_app.audit.owners import forget_deleted, may_be_gone
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord
 from mcp_app.models import CallEvent
+from mcp_app.seldom import SeldomLog
 
 logger: Final = logging.getLogger("mcp_app.audit")
+_not_stored: Final = SeldomLog(logger, logging.ERROR)
 
 LOCK_SECONDS: Final = 30.0
 """How long a batch waits for an SQLite database that somebody else writes to."""
@@ -162,7 +164,7 @@ def is_locked(error: Exception, alias: str) -> bool:
 
 
 def _log_lost(rows: Sequence[Entry], error: Exception) -> None:
-    logger.error("Could not store %d call events", len(rows), exc_info=error)
+    _not_stored.note("Could not store %d call events", len(rows), error=error)
     for row in rows:
         logger.error("Lost call event: %s", _text(row.event))
 

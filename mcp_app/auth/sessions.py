@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from django.db import DatabaseError, connections, router, transaction
+from django.db import Error, connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, QuerySet
 from django.utils import timezone
@@ -23,8 +23,9 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.context import Caller
 from mcp_app.dispatch.interfaces import SessionState
 from mcp_app.models import Session, Token
+from mcp_app.seldom import SeldomLog
 
-logger: Final = logging.getLogger("mcp_app.auth")
+_not_written: Final = SeldomLog(logging.getLogger("mcp_app.auth"), logging.WARNING)
 
 SEEN_INTERVAL: Final = timedelta(seconds=60)
 _MARK: Final = "mark of the key"
@@ -147,8 +148,9 @@ def _note_seen(session: Session, now: datetime) -> None:
     try:
         with transaction.atomic(using=router.db_for_write(Session)):
             _sessions().filter(pk=session.pk, last_seen_at__lte=before).update(last_seen_at=now)
-    except DatabaseError:
-        logger.warning("Session %s: last use not written.", session.pk, exc_info=True)
+    # Not DatabaseError alone: with some drivers a closed connection is an InterfaceError.
+    except Error as error:
+        _not_written.note("Session %s: last use not written.", session.pk, error=error)
 
 
 def _owner(caller: Caller) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from mcp_app.auth.hashing import matches, parse
 from mcp_app.auth.lookup import find
 from mcp_app.conf import settings
 from mcp_app.models import Token, TokenSecret
+from mcp_app.seldom import SeldomLog
 
-logger: Final = logging.getLogger("mcp_app.auth")
+_not_written: Final = SeldomLog(logging.getLogger("mcp_app.auth"), logging.WARNING)
 
 _TOKEN: Final = TokenSecret._meta.get_field("token")
 
@@ -123,8 +124,8 @@ def _note_use(secret: TokenSecret, now: datetime, address: str | None) -> None:
             if _is_free(rows):
                 rows.update(last_used_at=now, last_used_ip=_ip(address))
     # Not DatabaseError alone: with some drivers a closed connection is an InterfaceError.
-    except Error:
-        logger.warning("Secret %s: last use not written.", secret, exc_info=True)
+    except Error as error:
+        _not_written.note("Secret %s: last use not written.", secret, error=error)
 
 
 def _is_free(rows: "QuerySet[TokenSecret]") -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from mcp_app import Context
@@ -118,11 +118,12 @@ def test_a_row_of_the_time_of_the_deletion_loses_its_keys_with_the_commit(caller
     assert told() == GONE
 
 
+@pytest.mark.parametrize("error", [DatabaseError, InterfaceError])
 def test_where_nobody_can_say_who_exists_the_row_is_stored_as_it_is(
-    caller: Any, monkeypatch: pytest.MonkeyPatch
+    caller: Any, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     def away(*given: Any, **more: Any) -> None:
-        raise DatabaseError
+        raise error
 
     entry = of(caller, duration=LONG)
     monkeypatch.setattr(get_user_model()._base_manager, "using", away)

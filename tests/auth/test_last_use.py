@@ -198,6 +198,18 @@ def test_a_write_that_fails_fails_nothing(
     assert TokenSecret.objects.get().last_used_at == now
 
 
+def test_a_database_that_stays_read_only_is_logged_once_and_not_at_each_call(
+    issued: Issued, now: datetime, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, secret = issued
+    with read_only():
+        for _ in range(5):
+            verify(secret.reveal(), now=now)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"Secret {TokenSecret.objects.get()}: last use not written."
+    ]
+
+
 def test_a_connection_that_was_closed_is_a_warning_too(
     issued: Issued, now: datetime, caplog: pytest.LogCaptureFixture
 ) -> None:

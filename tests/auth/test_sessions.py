@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -162,3 +162,24 @@ def test_a_session_is_found_where_the_orm_finds_it(caller: Caller, ana: Any, set
     with CaptureQueriesContext(connection) as queries:
         assert STORE.find(states[0].session_id, caller) is not None
     assert len(queries) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("error", [DatabaseError, InterfaceError])
+def test_a_last_use_that_cannot_be_written_fails_no_call_and_is_logged_once(
+    caller: Caller, caplog: pytest.LogCaptureFixture, error: type[Exception]
+) -> None:
+    def refuse(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("UPDATE"):
+            raise error("no")
+        return execute(sql, params, many, context)
+
+    state = opened(caller)
+    age(state, seconds=120)
+    with connection.execute_wrapper(refuse):
+        for _ in range(3):
+            assert STORE.find(state.session_id, caller) == state
+    session = Session.objects.get()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"Session {session.pk}: last use not written."
+    ]

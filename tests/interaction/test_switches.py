@@ -226,7 +226,8 @@ def test_where_switches_cannot_be_read_nothing_runs(
         assert answer.headers["retry-after"] == "5"
         assert b"hunter2" not in answer.body
     assert counted.runs == 0
-    assert "Switches cannot be read: OperationalError" in caplog.text
+    said = [record.getMessage() for record in caplog.records if record.name == "mcp_app.access"]
+    assert said == ["Switches cannot be read: OperationalError"]
     refused = CallEvent.objects.filter(error_class="SwitchesUnavailable")
     assert set(refused.values_list("outcome", flat=True)) == {"denied"}
     assert refused.count() == len(answers)

@@ -16,7 +16,6 @@ from mcp_app.access.throttling import (
 )
 from mcp_app.auth.tokens import issue, rotate
 from mcp_app.models import CallEvent
-from mcp_app.rates import outage
 from mcp_app.testing import Answer, MCPClient
 from tests.interaction.conftest import MODERN, MakeClient, MakeToken
 
@@ -274,10 +273,8 @@ def test_what_cannot_be_counted_is_refused_in_words_unless_chosen_otherwise(
     serve: Serve,
     settings: Any,
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
     opens: bool,
 ) -> None:
-    monkeypatch.setattr(outage, "_said", -outage.INTERVAL)
     settings.MCP_APP = {**settings.MCP_APP, "THROTTLE_FAIL_OPEN": opens}
     serve(limited, throttle_classes=[Broken])
     answers = answers_uncounted(make_client(), caplog, opens=opens)
@@ -334,11 +331,9 @@ def test_a_redis_that_is_away_shuts_our_own_limits_unless_chosen_otherwise(
     serve: Serve,
     settings: Any,
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
     opens: bool,
 ) -> None:
     pytest.importorskip("redis")
-    monkeypatch.setattr(outage, "_said", -outage.INTERVAL)
     settings.CACHES = REDIS_AWAY
     rates(settings, user="3/min", token="3/min")
     settings.MCP_APP = {**settings.MCP_APP, "THROTTLE_FAIL_OPEN": opens}
