@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from rest_framework.throttling import BaseThrottle
 
 from mcp_app.access.in_force import Announced
-from mcp_app.access.permissions import OPEN, Permissions, classes_of
+from mcp_app.access.permissions import Permissions, are_open
 from mcp_app.access.switches import Switches
 from mcp_app.access.throttling import SlidingWindowThrottle
 from mcp_app.access.view import (
@@ -167,9 +167,9 @@ class CallerAccess:
             self._requests[method] = request
         return request
 
-    def is_public(self, declared: Declaration) -> bool:
-        """Whether anybody at all may use it."""
-        return settings.ALLOW_ANONYMOUS and classes_of(declared) == OPEN and not declared.scopes
+    def are_public(self, declarations: Iterable[Declaration]) -> bool:
+        """Whether anybody at all may use all of them."""
+        return settings.ALLOW_ANONYMOUS and are_open(declarations)
 
 
 def _longest_wait(throttles: list[BaseThrottle], request: Any, view: Any) -> float | None:

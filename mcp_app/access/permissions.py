@@ -1,7 +1,7 @@
 """What permission classes say of one caller: DRF's own without a request, others of DRF's."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from functools import lru_cache
 from typing import Any, Final
@@ -172,6 +172,21 @@ def classes_of(declared: Declaration) -> Classes:
     """Its permission classes, or the project's."""
     own = declared.permission_classes
     return settings.permission_classes if own is None else own
+
+
+def are_open(declarations: Iterable[Declaration]) -> bool:
+    """Whether each admits everybody and asks for no scope."""
+    return _are_open(tuple(declarations), settings.permission_classes == OPEN)
+
+
+@lru_cache(maxsize=32)
+def _are_open(declarations: tuple[Declaration, ...], is_default: bool) -> bool:
+    """What they state does not change; `is_default` is whether the project's classes are open."""
+    return all(
+        (is_default if declared.permission_classes is None else declared.permission_classes == OPEN)
+        and not declared.scopes
+        for declared in declarations
+    )
 
 
 @lru_cache(maxsize=32)

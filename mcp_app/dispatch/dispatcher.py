@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 from mcp_app.catalog.definition import Declaration
@@ -200,8 +201,8 @@ class Dispatcher:
         kinds = server.kinds() if method.feature is None else (method.feature,)
         if "tools" in kinds:
             alike = alike and not self.services.config.list_tools
-        listed = (declared for kind in kinds for declared in server.listed(kind))
-        shared = alike and all(map(inbound.access.is_public, listed))
+        listed = chain.from_iterable(map(server.listed, kinds))
+        shared = alike and inbound.access.are_public(listed)
         ttl = int(self.services.config.LIST_TTL_MS)
         return Caching(ttl, "public" if shared else "private")
 
@@ -215,7 +216,8 @@ def _caching_of(call: Call, alike: bool) -> Caching:
     answered = {"inputResponses", "requestState"} & inbound.params.keys()
     if answered or not isinstance(resource, Readable):
         return Caching(0, "private")
-    shared = alike and resource.cache_scope == "public" and inbound.access.is_public(resource)
+    stated = alike and resource.cache_scope == "public"
+    shared = stated and inbound.access.are_public([resource])
     return Caching(resource.ttl_ms, "public" if shared else "private")
 
 

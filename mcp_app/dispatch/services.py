@@ -63,8 +63,8 @@ class Access(Protocol):
         """What is told this caller of the server in place of what all are told."""
         ...
 
-    def is_public(self, declared: Declaration) -> bool:
-        """Whether everybody may use it, so that a list holding it alone may be shared."""
+    def are_public(self, declarations: Iterable[Declaration]) -> bool:
+        """Whether everybody may use all of them, so that what holds no others may be shared."""
         ...
 
 

@@ -69,6 +69,28 @@ def test_a_value_that_climbs_or_cannot_be_decoded_is_no_match(value: str) -> Non
     assert UriTemplate("f://x{?q}").match(f"f://x?q={value}") is None
 
 
+@pytest.mark.parametrize(
+    ("template", "uri", "values"),
+    [
+        ("o://{a}/{b}", "o://a%2Fb", None),
+        ("o://{a}/{b}", "o://a%2fb/c", {"a": "a/b", "b": "c"}),
+        ("o://{id}", "o://a%3Fb%23c", {"id": "a?b#c"}),
+        ("f:///{+path}{?v}", "f:///a%3Fv=1?v=2", {"path": "a?v=1", "v": "2"}),
+        ("f://x{#part}", "f://x%23a", None),
+        ("l://all{?a,b}", "l://all?a=1%26b=2", {"a": "1&b=2"}),
+        ("l://all{?a}", "l://all?%61=x", {}),
+        ("o://orders/{id}", "o://%6Frders/1", None),
+        ("f:///{path}", "f:///%2Fetc%2Fpasswd", {"path": "/etc/passwd"}),
+        ("o://{id}", "o://%ED%A0%80", None),
+        ("o://{id}", "o://%C0%AF", None),
+    ],
+)
+def test_an_encoded_character_parts_nothing_and_no_literal_is_decoded(
+    template: str, uri: str, values: dict[str, str] | None
+) -> None:
+    assert UriTemplate(template).match(uri) == values
+
+
 def test_nothing_is_decoded_twice() -> None:
     assert UriTemplate("f://{name}").match("f://%252e%252e%252Fx") == {"name": "%2e%2e%2Fx"}
 

@@ -425,6 +425,24 @@ def test_a_session_hears_of_its_lists_and_of_what_it_subscribed_to(
     assert SUBSCRIPTION_KEY not in line.text
 
 
+def test_a_change_is_heard_under_the_uri_as_it_was_subscribed_to(
+    application: Any, modern: MCPClient
+) -> None:
+    wanted = ["files:///a%2Fb", "files:///A"]
+
+    async def scenario() -> wire.Line:
+        line = listen(application, modern, resourceSubscriptions=wanted)
+        await line.until(lambda: line.events)
+        for uri in ("files:///a%2fb", "files:///a/b", "files:///%41", *wanted):
+            await sync_to_async(resource_updated)(uri)
+        await line.until(lambda: len(line.events) == 1 + len(wanted))
+        await line.hang_up()
+        return line
+
+    events = async_to_sync(scenario)().events[1:]
+    assert [event["params"]["uri"] for event in events] == wanted
+
+
 def lose_the_staff_flag() -> None:
     get_user_model().objects.update(is_staff=False)
 

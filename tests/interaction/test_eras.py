@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from rest_framework.permissions import AllowAny
+from rest_framework.permissions import AllowAny, IsAdminUser
 
 from mcp_app import MCPServer
 from mcp_app.models import CallEvent, Session
@@ -467,6 +467,38 @@ def test_a_list_that_is_everybodys_may_be_shared(make_token: MakeToken, settings
     settings.MCP_APP = {**settings.MCP_APP, "ALLOW_ANONYMOUS": False}
     client.token = make_token()
     assert client.request("tools/list").result["cacheScope"] == "private"
+
+
+def test_whether_a_list_may_be_shared_is_told_by_what_holds_at_the_next_request(
+    settings: Any,
+) -> None:
+    open_server = MCPServer("open")
+
+    @open_server.tool(read_only=True)
+    def hello() -> str:
+        """Say hello."""
+        return "hello"
+
+    def guarded(**changes: Any) -> None:
+        settings.MCP_APP = {**settings.MCP_APP, **changes}
+
+    def scope() -> Any:
+        return client.request("tools/list").result["cacheScope"]
+
+    client = MCPClient(door="asgi", server=open_server)
+    everybody = ["rest_framework.permissions.AllowAny"]
+    guarded(ALLOW_ANONYMOUS=True, DEFAULT_PERMISSION_CLASSES=everybody)
+    assert [scope(), scope()] == ["public", "public"]
+    guarded(DEFAULT_PERMISSION_CLASSES=["rest_framework.permissions.IsAuthenticated"])
+    assert scope() == "private"
+    guarded(DEFAULT_PERMISSION_CLASSES=everybody)
+    assert scope() == "public"
+    open_server.tool(name="staff", permission_classes=[IsAdminUser])(hello)
+    assert scope() == "private"
+    open_server.remove("staff")
+    assert scope() == "public"
+    open_server.tool(name="scoped", scopes=["orders"])(hello)
+    assert scope() == "private"
 
 
 # --- the same list from every process ----------------------------------------------------------

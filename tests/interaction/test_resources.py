@@ -118,6 +118,11 @@ def test_query_variables_may_be_left_out_and_come_in_any_order(mcp: MCPClient) -
         ("files:///%252e%252e/x", "%2e%2e/x"),
         ("files:///public/a", "public a"),
         ("files:///public/a/b", "public/a/b"),
+        ("files:///public/a%2Fb", "public a/b"),
+        # An encoded slash makes it another template's; the value is the same.
+        ("files:///public%2Fa", "public/a"),
+        ("files:///%70ublic/a", "public/a"),
+        ("files:////etc/passwd", "/etc/passwd"),
     ],
 )
 def test_the_most_specific_template_answers_with_values_decoded_once(

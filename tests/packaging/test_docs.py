@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_app.catalog.uris import UriTemplate
+
 DOCS = Path(__file__).parents[2] / "docs"
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)")
 
@@ -21,6 +23,22 @@ def test_each_picture_is_shown_and_told_in_words() -> None:
     assert sorted(shown.values()) == sorted(
         f"pictures/{path.name}" for path in (DOCS / "pictures").iterdir()
     )
+
+
+URIS = re.findall(
+    r"^\| `([^`]+)` \| `([^`]+)` \| ([^|]+) \|$", (DOCS / "resources.md").read_text(), re.MULTILINE
+)
+
+
+def test_the_uris_that_are_explained_are_found() -> None:
+    assert len(URIS) > 10
+
+
+@pytest.mark.parametrize(("template", "uri", "told"), URIS, ids=[row[1] for row in URIS])
+def test_what_is_said_of_a_uri_is_what_it_means(template: str, uri: str, told: str) -> None:
+    said = dict(re.findall(r"`(\w+)` is `([^`]+)`", told))
+    values = UriTemplate(template).match(uri)
+    assert values == (None if told.startswith("no match") else said)
 
 
 PROMISES = re.findall(
