@@ -45,7 +45,9 @@ def base64(least: int) -> str:
 def _written(characters: str) -> str:
     """A pattern for one of the characters as itself, percent-encoded, or escaped with a backslash.
 
-    Also encoded or escaped several times over, as where one log line quotes another.
+    Also encoded or escaped several times over, as where one log line quotes another. Where it is
+    one character each way begins with one, so that a search skips all others quickly.
     """
     codes = "|".join(f"{ord(character):02x}" for character in characters)
-    return rf"(?:[{characters}]|(?:%(?:25){{0,8}}|\\{{1,8}}(?:u00|x))(?i:{codes}))"
+    itself = characters if len(characters) == 1 else f"[{characters}]"
+    return rf"(?:{itself}|%(?:25){{0,8}}(?i:{codes})|\\\\{{0,7}}(?:u00|x)(?i:{codes}))"

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from mcp_app.audit.keys import SecretKeys
-from mcp_app.audit.patterns import REDACTED, Span, find_known, find_secrets, may_hold_secret
+from mcp_app.audit.patterns import REDACTED, Span, find_known, find_secrets
 
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
@@ -37,11 +37,6 @@ def printable(text: str) -> str:
     return " ".join(_INVISIBLE.sub(" ", text).split())
 
 
-def is_harmless(text: str) -> bool:
-    """Whether a glance shows that `text` may be stored as it is; most texts are."""
-    return text.isascii() and text.isprintable() and not may_hold_secret(text)
-
-
 def truncation(length: int) -> str:
     """What stands behind a text that was cut and had `length` characters."""
     return f"… [truncated, {length} characters]"
@@ -61,8 +56,9 @@ def redact_text(
         known: secrets to replace wherever they stand, whole or by either end, in any letter case.
         marker: say at the end that the text was cut.
     """
-    if len(text) <= limit and not known and is_harmless(text):
-        return text
+    if len(text) <= limit and not known and text.isascii() and text.isprintable():
+        secrets = find_secrets(text, keys)
+        return "".join(_replace(text, _merge(secrets), limit)) if secrets else text
     margin = MARGIN + max(map(len, known), default=0)
     window = clean(text[: limit + margin])
     quoted = list(islice(find_known(window, known), _MOST_KNOWN + 1))

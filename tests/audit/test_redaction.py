@@ -5,6 +5,7 @@ import hmac
 import html
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
@@ -13,6 +14,7 @@ import orjson
 import pytest
 
 from mcp_app.audit.keys import secret_keys
+from mcp_app.audit.patterns import is_card
 from mcp_app.audit.redaction import LIMIT, digest, hidden_texts, redact, stored_arguments
 from mcp_app.audit.text import printable, redact_text
 from mcp_app.catalog.disclosure import Disclosure
@@ -135,6 +137,42 @@ def test_a_private_key_is_replaced_although_its_end_is_cut_off() -> None:
 
     assert redact_text(f"a {key} b", secret_keys(), limit=99999) == "a [redacted] b"
     assert redact_text(f"a {key} b", secret_keys(), limit=500).startswith("a [redacted]… [trunc")
+
+
+@pytest.mark.parametrize("issuer", ["22", "27", "3", "4", "5", "6"])
+@pytest.mark.parametrize("gap", ["", " ", "-"])
+def test_a_card_number_alone_gives_itself_away(issuer: str, gap: str) -> None:
+    digits = next(
+        number
+        for last in range(10)
+        if is_card(number := f"{issuer:0<15}{last}")  # of ten one has the right sum
+    )
+    written = gap.join(digits[start : start + 4] for start in range(0, 16, 4))
+    for text in (written, f"99 {written}", f"n{written}", f"a {written}."):
+        assert "[redacted]" in redact_text(text, secret_keys(), limit=100), text
+
+
+@pytest.mark.parametrize(
+    "opening", ["bearer", "BEARER", "bEARER", "Token", "tOKEN", "basic", "BASIC"]
+)
+def test_a_credential_is_seen_in_any_letter_case(opening: str) -> None:
+    secret = {"b": "dXNlcjpwYXNz", "t": "0123456789abcdef" * 2}[opening[0].lower()]
+    shown = redact_text(f"{opening} {secret}", secret_keys(), limit=100)
+    assert shown == f"{opening} [redacted]"
+
+
+def test_an_encoded_character_makes_a_text_hardly_dearer() -> None:
+    words = "the quick brown fox jumps over the lazy dog near a river bank " * 60
+
+    def seconds(text: str) -> float:
+        started = time.perf_counter()
+        redact_text(text, secret_keys(), limit=4096)
+        return time.perf_counter() - started
+
+    plain, encoded = (
+        min(seconds(text) for _ in range(30)) for text in (words, words.replace("x j", "x%20j"))
+    )
+    assert encoded < 2 * plain
 
 
 def test_a_card_number_is_replaced_as_a_number_too() -> None:
