@@ -7,10 +7,10 @@ call two. Waiting for a commit happens here, on the loop, never in a lane.
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_app.conf import settings
 from mcp_app.dispatch.calls import Call, Ran
@@ -331,7 +331,7 @@ class Conversation:
 
     async def _hop(self, lane: Lane, job: Callable[[], Step], ahead: Ahead | None = None) -> Step:
         """What `job` comes to in a lane, or the answer for a tool that passed its time limit."""
-        place = Place()
+        place = Place(self._owner_in(lane))
         hop: asyncio.Future[Step | Late] = lane.submit(job, place, ahead)
         self._look_later(hop, place)
         try:
@@ -340,6 +340,15 @@ class Conversation:
             if self._looking is not None:
                 self._looking.cancel()
         return self._overdue() if isinstance(step, Late) else step
+
+    def _owner_in(self, lane: Lane) -> Hashable | None:
+        """Whose turn a hop takes; None for nobody's in particular.
+
+        A request's first hop finds out whose it is: until then it is its credential's.
+        """
+        if lane is WRITE and self._inbound is not None:
+            return cast("Hashable | None", self._inbound.caller.user.pk)
+        return self._exchange.incoming.sender
 
     def _look_later(self, hop: "asyncio.Future[Step | Late]", place: Place) -> None:
         self._looking = self._loop.call_later(self._patience(), self._look, hop, place)
