@@ -1,5 +1,6 @@
 """Tokens in the admin: the list, the form that issues one, the page of one."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -63,7 +64,7 @@ class UserSelect(AutocompleteSelect):
         named = {"data-placeholder": gettext("Find a user"), "data-name": gettext("User")}
         return attrs | named
 
-    def optgroups(self, name: str, value: list[Any], attr: Any = None) -> Any:
+    def optgroups(self, name: str, value: Sequence[str], attr: Any = None) -> Any:
         """Without what is no key, as of a form that asked for a name: Django's fails on that."""
         return super().optgroups(name, list(filter(_is_user_key, value)), attr)
 

@@ -201,7 +201,8 @@ def test_a_user_by_name_where_the_form_knows_keys_is_an_error_of_the_field(
     boss_client: Client, ana: Any
 ) -> None:
     assert boss_client.get(url("add"), {"user": "ana"}).status_code == 200
-    sent = boss_client.post(url("add"), form(boss_client, ana, user="ana", note="for the build"))
+    named = form(boss_client, ana, note="for the build") | {"user": "ana"}
+    sent = boss_client.post(url("add"), named)
     page = sent.content.decode()
     assert 'id="id_user_error"' in page
     assert "for the build" in page
