@@ -1,11 +1,13 @@
 """Tokens in the admin: the list, the form that issues one, the page of one."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -61,6 +63,18 @@ class UserSelect(AutocompleteSelect):
         attrs: dict[str, Any] = super().build_attrs(base_attrs, extra_attrs)
         named = {"data-placeholder": gettext("Find a user"), "data-name": gettext("User")}
         return attrs | named
+
+    def optgroups(self, name: str, value: Sequence[str], attr: Any = None) -> Any:
+        """Without what is no key, as of a form that asked for a name: Django's fails on that."""
+        return super().optgroups(name, list(filter(_is_user_key, value)), attr)
+
+
+def _is_user_key(value: Any) -> bool:
+    try:
+        get_user_model()._meta.pk.to_python(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def _old_secret(grace: Grace) -> SafeString:
