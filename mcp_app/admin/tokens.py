@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.admin.deleting import DeletePages
 from mcp_app.admin.display import badge, codes, lines, moment, moment_of, two_lines
 from mcp_app.admin.filters import OwnerFilter, StatusFilter
 from mcp_app.admin.histories import history
@@ -27,7 +28,7 @@ from mcp_app.audit.search import lookup_in
 from mcp_app.audit.token_uses import Grace, graces, uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.forms.tokens import NewTokenForm, TokenForm
-from mcp_app.models import Token
+from mcp_app.models import Session, Token
 from mcp_app.models.limits import unknown
 from mcp_app.transports.reach import reach_of
 
@@ -97,7 +98,7 @@ def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
 
 
 @admin.register(Token)
-class TokenAdmin(TokenBulk):
+class TokenAdmin(DeletePages, TokenBulk):
     """Issue, look at, rename, narrow, rotate and revoke tokens."""
 
     list_display = (
@@ -112,6 +113,7 @@ class TokenAdmin(TokenBulk):
     search_help_text = _("A token's name, note or prefix, or a user.")
     show_facets = admin.ShowFacets.NEVER
     actions = ("rotate_tokens", "revoke_tokens")
+    parts = (Session,)
 
     class Media:
         css: ClassVar = {"all": ["mcp_app/tokens.css"]}

@@ -12,7 +12,7 @@ from django.utils import timezone
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.tokens import issue, newest_secret_id, revoke, rotate
 from mcp_app.auth.verification import CredentialsInvalid, verify
-from mcp_app.models import CallEvent, Token, TokenSecret
+from mcp_app.models import CallEvent, Session, StreamEvent, Token, TokenSecret
 from tests.admin.pages import hidden, secrets_on, traces, url
 
 Issued = tuple[Token, Secret]
@@ -150,6 +150,28 @@ def test_where_a_token_can_be_revoked_or_deleted_it_says_what_each_does(
     boss_client.post(delete, {"post": "yes"})
     call.refresh_from_db()
     assert (call.token, call.token_name) == (None, "laptop")
+    assert not works(secret.reveal())
+
+
+def test_who_may_delete_tokens_deletes_one_with_its_sessions_and_reads_no_names_of_those(
+    staff_client: Callable[..., Client], issued: Issued
+) -> None:
+    token, secret = issued
+    version = "2025-11-25"
+    session = Session.objects.create(
+        key="k", user=token.user, token=token, client_name="Their client", protocol_version=version
+    )
+    StreamEvent.objects.create(session=session, stream="astream", number=1, data="{}")
+    client = staff_client("view_token", "delete_token")
+    delete = url("delete", token.pk)
+    several = client.post(url("changelist"), chosen("delete_selected", token))
+    for page in (client.get(delete).content.decode(), several.content.decode()):
+        assert f'Token: <a href="{url("change", token.pk)}">laptop</a>' in page
+        assert "Sessions: 1" in page
+        assert "Their client" not in page
+        assert "astream" not in page
+    assert client.post(delete, {"post": "yes"}).status_code == 302
+    assert not Session.objects.exists()
     assert not works(secret.reveal())
 
 
