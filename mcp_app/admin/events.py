@@ -22,6 +22,7 @@ from mcp_app.admin.call_filters import (
     ToolFilter,
     UserFilter,
 )
+from mcp_app.admin.deleting import DeletePages
 from mcp_app.admin.display import (
     NOTHING,
     caller_text,
@@ -62,7 +63,7 @@ FIELDS: Final = frozenset(name for each in FILTERS for name in each.parameters)
 
 
 @admin.register(CallEvent)
-class CallEventAdmin(OverviewPage, TailPage, StoryPage, ExportPages):
+class CallEventAdmin(DeletePages, OverviewPage, TailPage, StoryPage, ExportPages):
     """Read-only; rows are deleted by those who have the permission, and changed by nobody.
 
     What is sealed only `mcp_prune` removes, because it says so in the chain of seals.

@@ -219,6 +219,14 @@ def beside_filters(changelist: Any) -> list[tuple[str, str]]:
     return [(name, value) for name, values in said if name not in fields for value in values]
 
 
+@register.filter
+def unread(changelist: Any) -> list[Any]:
+    """The fields of a list's filters in which something cannot be read."""
+    from mcp_app.admin.call_filters import unread as found
+
+    return found(changelist.filter_specs)
+
+
 def _labelled(cell: str, label: str) -> SafeString:
     # The checkbox of a row has a heading that is itself a checkbox.
     said = "" if "<input" in label else f' data-label="{escape(label)}"'
