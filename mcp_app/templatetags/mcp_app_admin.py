@@ -43,7 +43,7 @@ def mcp_app_closures(context: Mapping[str, Any]) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def mcp_app_calls(context: Mapping[str, Any], of: Any) -> str:
-    """The address of the calls of a user, with a token or one secret, for who may see them."""
+    """The address of the calls of a user or session, with a token or secret, for who may see it."""
     from mcp_app.admin.links import calls_url
 
     return calls_url(context["request"], of) if of else ""
@@ -217,6 +217,14 @@ def beside_filters(changelist: Any) -> list[tuple[str, str]]:
     fields = {name for spec in changelist.filter_specs for name in spec.expected_parameters()}
     said = changelist.filter_params.items()
     return [(name, value) for name, values in said if name not in fields for value in values]
+
+
+@register.filter
+def unread(changelist: Any) -> list[Any]:
+    """The fields of a list's filters in which something cannot be read."""
+    from mcp_app.admin.call_filters import unread as found
+
+    return found(changelist.filter_specs)
 
 
 def _labelled(cell: str, label: str) -> SafeString:

@@ -1,8 +1,6 @@
 """Staff with one permission: which pages open to them, and that no link leads them to a refusal."""
 
-import re
 from collections.abc import Callable
-from datetime import timedelta
 from html import unescape
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -11,17 +9,8 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
-from mcp_app.access.switches import switch_for, turn
-from mcp_app.auth.tokens import issue, rotate
-from mcp_app.models import CallEvent, CallOutcome, Session
-from tests.admin.pages import url
-
-LINK = re.compile(r'(?:href|action|data-url|data-rows)="([^"]*)"')
-DELETED = re.compile(r'<ul id="deleted-objects">.*</ul>', re.S)
-"""Django's own list of what goes with a row, which it links for whoever may delete that."""
-OF = "?of=default:tool:list_rooms"
+from tests.admin.pages import LINK, html, url
 
 TOKEN = ("token list", "token", "token history")
 CALLS = ("calls", "call", "call history", "overview")
@@ -70,85 +59,9 @@ TOLD_BY = {
 """What is written in a row of each kind, and the permissions by which people read it."""
 
 
-@pytest.fixture
-def pages(ana: Any) -> dict[str, str]:
-    """The address of each page, of rows that there are."""
-    now = timezone.now()
-    token, _ = issue(user=ana, name="laptop", note="noteoftoken", expires_at=now + timedelta(3))
-    rotate(token, grace=timedelta(days=1))
-    newest = token.secrets.latest("pk")
-    version = "2025-11-25"
-    session = Session.objects.create(
-        key="s", user=ana, token=token, client_name="clientofsession", protocol_version=version
-    )
-    called: dict[str, Any] = {
-        **{"user": ana, "username": "ana", "token": token, "token_name": "laptop"},
-        **{"token_lookup": newest.lookup, "method": "tools/call", "tool": "list_rooms"},
-    }
-    denied = CallOutcome.DENIED
-    call = CallEvent.objects.create(**called, outcome=denied, error_text="textofcall")
-    running = CallEvent.objects.create(
-        **called, outcome=CallOutcome.STARTED, correlation_id="a" * 32
-    )
-    switch = turn(switch_for("read_only", "default", reason="Count.", by=ana))
-
-    def of(model: str, page: str, *args: Any) -> str:
-        return url(page, *args, model=model)
-
-    return {
-        "token list": of("token", "changelist"),
-        "issue": of("token", "add"),
-        "reach": of("token", "reach"),
-        "token": of("token", "change", token.pk),
-        "token history": of("token", "history", token.pk),
-        "delete token": of("token", "delete", token.pk),
-        "rotate": of("token", "rotate", token.pk),
-        "revoke": of("token", "revoke", token.pk),
-        "end secret": of("token", "end_secret", token.pk, newest.lookup),
-        "calls": of("callevent", "changelist"),
-        "add call": of("callevent", "add"),
-        "call": of("callevent", "change", call.pk),
-        "call history": of("callevent", "history", call.pk),
-        "delete call": of("callevent", "delete", call.pk),
-        "overview": of("callevent", "overview"),
-        "csv": of("callevent", "export", "csv"),
-        "jsonl": of("callevent", "export", "jsonl"),
-        "tail": of("callevent", "tail"),
-        "tail rows": of("callevent", "tail_rows"),
-        "stop": of("callevent", "stop", running.pk),
-        "sessions": of("session", "changelist"),
-        "add session": of("session", "add"),
-        "session": of("session", "change", session.pk),
-        "session history": of("session", "history", session.pk),
-        "delete session": of("session", "delete", session.pk),
-        "connected": of("session", "connected"),
-        "end stream": of("session", "end_stream"),
-        "end session": of("session", "end", session.pk),
-        "switches": of("switch", "changelist"),
-        "set switch": of("switch", "add"),
-        "switch": of("switch", "change", switch.pk),
-        "switch history": of("switch", "history", switch.pk),
-        "delete switch": of("switch", "delete", switch.pk),
-        "lift": of("switch", "lift", switch.pk),
-        "catalogue": of("catalogue", "changelist"),
-        "entry": of("catalogue", "entry") + OF,
-        "explain": of("catalogue", "explain"),
-        "view as": of("catalogue", "view-as"),
-        "callers": of("catalogue", "callers"),
-        "try": of("catalogue", "try") + OF,
-    }
-
-
-def html(answer: Any) -> str:
-    """A page; of files and pieces for scripts nothing, which have no links."""
-    is_page = answer["Content-Type"].startswith("text/html")
-    return answer.content.decode() if is_page else ""
-
-
 def leads_to(address: str, answer: Any) -> set[str]:
     """Where the links and forms of a page lead within the admin, each path once."""
-    links = LINK.findall(DELETED.sub("", html(answer)))
-    found = (urljoin(address, unescape(link)) for link in links)
+    found = (urljoin(address, unescape(link)) for link in LINK.findall(html(answer)))
     paths = {urlsplit(there).path for there in found if not urlsplit(there).netloc}
     kept = {path for path in paths if path.startswith("/admin/")}
     return kept - {reverse("admin:logout"), reverse("admin:jsi18n")}
@@ -175,19 +88,19 @@ def test_each_permission_of_a_page_is_asked_about_below() -> None:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("held", OPENS)
 def test_one_permission_opens_its_pages_and_leads_to_no_others(
-    held: str, staff_client: Callable[..., Client], pages: dict[str, str]
+    held: str, staff_client: Callable[..., Client], every_page: dict[str, str]
 ) -> None:
     client = staff_client(*held.split())
-    answers = {name: client.get(address) for name, address in pages.items()}
+    answers = {name: client.get(address) for name, address in every_page.items()}
     opened = {name for name, answer in answers.items() if answer.status_code == 200}
     assert opened == set(OPENS[held])
-    assert {answers[name].status_code for name in set(pages) - opened} <= {403}
-    assert {client.post(pages[name]).status_code for name in set(pages) - opened} <= {403}
+    assert {answers[name].status_code for name in set(every_page) - opened} <= {403}
+    assert {client.post(every_page[name]).status_code for name in set(every_page) - opened} <= {403}
     index = reverse("admin:index")
     wrong = {
         name: refused
         for name in opened
-        if (refused := refused_links(client, pages[name], answers[name]))
+        if (refused := refused_links(client, every_page[name], answers[name]))
     }
     assert wrong == {}
     assert refused_links(client, index, client.get(index)) == set()
