@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,24 @@ def test_no_cell_is_a_formula(text: str, told: str) -> None:
     assert (row["tool"], row["error_text"], row["arguments"]) == (told,) * 3
     (line,) = as_json()
     assert (line["tool"], line["arguments"]) == (text, text)
+
+
+@given(st.text("a1=-@;,\"'\t\r\n \xa0\x0b\x1c＋", max_size=6))  # noqa: RUF001
+def test_what_a_glance_lets_through_has_nothing_to_be_changed(text: str) -> None:
+    assert not export._is_plain(text) or export._without_formulas(text) == text
+
+
+def test_csv_costs_little_more_than_json_lines() -> None:
+    event = to_event(call(arguments={"limit": 5, "note": "x" * 200}))
+    row = tuple(getattr(event, name) for name in export.COLUMNS)
+
+    def seconds(form: str) -> float:
+        started = time.perf_counter()
+        list(export.FORMATS[form]([[row] * 500]))
+        return time.perf_counter() - started
+
+    text, lines = (min(seconds(form) for _ in range(15)) for form in ("csv", "jsonl"))
+    assert text < 2 * lines
 
 
 def test_arguments_mean_what_they_meant() -> None:
