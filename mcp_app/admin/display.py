@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.contrib import admin
-from django.urls import NoReverseMatch, reverse
 from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -160,17 +159,3 @@ def percentage(share: float | None) -> str:
     if share and not shown:
         return f"< {number_format(0.1, 1)} %"
     return f"{number_format(shown, 0 if shown.is_integer() else 1)} %"
-
-
-def change_link(site_name: str, instance: Any, text: str) -> str | SafeString:
-    """A link to a row's page, or its text alone where this admin site has no such page."""
-    meta = instance._meta
-    try:
-        url = reverse(
-            f"admin:{meta.app_label}_{meta.model_name}_change",
-            args=[instance.pk],
-            current_app=site_name,
-        )
-    except NoReverseMatch:
-        return text
-    return format_html('<a href="{}">{}</a>', url, text)

@@ -13,9 +13,8 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.display import change_link
 from mcp_app.admin.entries import find_called
-from mcp_app.admin.links import page_url
+from mcp_app.admin.links import page_url, row_link
 from mcp_app.admin.stops import StopPage
 from mcp_app.audit.gates import Gate, deciding_gate
 from mcp_app.audit.outcomes import GROUP_OF, MEANINGS
@@ -89,8 +88,8 @@ class StoryPage(StopPage):
         return {
             "event": event,
             "group": GROUP_OF.get(event.outcome, ""),
-            "called_by": self._user(event, user),
-            "called_with": self._token(event),
+            "called_by": _user(request, event, user),
+            "called_with": _token(request, event),
             "let_in": event.outcome != CallOutcome.UNAUTHENTICATED,
             "gate": gate,
             "ending": _ending(event, gate),
@@ -120,16 +119,18 @@ class StoryPage(StopPage):
         asked = {"of": entry.reference, "user": user.get_username(), "token": event.token_lookup}
         return page_url(request, Catalogue, "explain", asked)
 
-    def _user(self, event: CallEvent, user: Any) -> Any:
-        """The account, or the name it had."""
-        name = event.username
-        return change_link(self.admin_site.name, user, name or str(user)) if user else name
 
-    def _token(self, event: CallEvent) -> Any:
-        """The token, or the name it had. By key: calls may be in another database than tokens."""
-        token = Token.objects.filter(Q(pk=event.token_id)).first()
-        name = event.token_name
-        return change_link(self.admin_site.name, token, name or token.name) if token else name
+def _user(request: HttpRequest, event: CallEvent, user: Any) -> Any:
+    """The account, or the name it had."""
+    name = event.username
+    return row_link(request, user, name or str(user)) if user else name
+
+
+def _token(request: HttpRequest, event: CallEvent) -> Any:
+    """The token, or the name it had. By key: calls may be in another database than tokens."""
+    token = Token.objects.filter(Q(pk=event.token_id)).first()
+    name = event.token_name
+    return row_link(request, token, name or token.name) if token else name
 
 
 def _ending(event: CallEvent, gate: Gate) -> Any:

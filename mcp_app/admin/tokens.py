@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from mcp_app.admin.display import badge, codes, lines, moment, moment_of, two_lines
 from mcp_app.admin.filters import OwnerFilter, StatusFilter
 from mcp_app.admin.histories import history
+from mcp_app.admin.links import followed
 from mcp_app.admin.subjects import SOURCE
 from mcp_app.admin.token_bulk import TokenBulk
 from mcp_app.admin.token_pages import Shown
@@ -131,8 +132,9 @@ class TokenAdmin(TokenBulk):
             return ASKED
         changes = self._changes(request, obj)
         narrowing = (*NARROWING, "expires_at") if changes else (*NARROWED, EXPIRES)
-        known = ("name", "user", *narrowing, "note")
-        return [(None, {"fields": known}), (_("State"), {"fields": STORY})]
+        known = followed(request, self.model, ("name", "user", *narrowing, "note"))
+        story = followed(request, self.model, STORY)
+        return [(None, {"fields": known}), (_("State"), {"fields": story})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """A token never changes hands, and one that is over does nothing any more."""
@@ -140,7 +142,7 @@ class TokenAdmin(TokenBulk):
             return ()
         dead = ("name",) if obj.is_over else ()
         kept = () if self._changes(request, obj) else (*NARROWED, EXPIRES)
-        return ("user", *dead, *kept, *STORY)
+        return followed(request, self.model, ("user", *dead, *kept, *STORY))
 
     def _changes(self, request: HttpRequest, token: Token) -> bool:
         """Whether the person may change what the token may do."""

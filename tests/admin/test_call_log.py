@@ -1,5 +1,6 @@
 """The call log: read-only, escaped, and made for a table that is never counted (D-083, D-085)."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -168,21 +169,30 @@ def test_days_are_those_of_the_current_time_zone(
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "told"),
     [
-        {"since": "yesterday"},
-        {"until": "9999-12-31"},
-        {"since": "0001-01-01"},
-        {"until": "2026-02-30"},
-        {"min_ms": "fast"},
-        {"result": "fine"},
+        ({"since": "yesterday"}, "From “yesterday”: Not a day or moment: write 2026-11-30"),
+        ({"until": "9999-12-31"}, "Until “9999-12-31”: Not a day or moment"),
+        ({"since": "0001-01-01"}, "From “0001-01-01”: Not a day or moment"),
+        ({"until": "2026-02-30"}, "Until “2026-02-30”: Not a day or moment"),
+        ({"min_ms": "fast"}, "Took at least, in ms “fast”: Not a number of milliseconds."),
+        ({"max_ms": "nan"}, "Took at most, in ms “nan”: Not a number of milliseconds."),
+        ({"result": "fine"}, "Result “fine”: There is no such result."),
     ],
 )
-def test_what_cannot_be_read_finds_nothing_wrong(
-    query: dict[str, str], boss_client: Client
+def test_what_cannot_be_read_is_told_and_finds_nothing(
+    query: dict[str, str], told: str, boss_client: Client, events: dict[str, CallEvent]
 ) -> None:
-    response = boss_client.get(url("changelist"), query)
-    assert (response.status_code, response["Location"]) == (302, f"{url('changelist')}?e=1")
+    assert found(boss_client, events, **query, user="ana") == set()
+    text = boss_client.get(url("changelist"), {**query, "user": "ana"}).content.decode()
+    assert told in words(text)
+    [(name, value)] = query.items()
+    field = re.search(rf'<(?:input|select) [^>]*id="mcp-filter-{name}"[^>]*>', text)
+    assert field
+    assert f'aria-invalid="true" aria-describedby="mcp-wrong-{name}"' in field[0]
+    assert f'id="mcp-wrong-{name}"' in text
+    assert f'value="{value}"' in text
+    assert 'value="ana"' in text
 
 
 def test_one_choice_finds_whatever_is_not_ok(boss_client: Client, db: None) -> None:
