@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.audit.outcomes import NOT_OK, RESULTS, OutcomeGroup
 from mcp_app.audit.periods import beginning, end, local
-from mcp_app.audit.search import lookup_in, of_token, of_user
+from mcp_app.audit.search import lookup_in, of_session, of_token, of_user
 from mcp_app.catalog.registry import default_server
 from mcp_app.models import CallDecision, CallEvent, CallOutcome
 
@@ -299,6 +299,18 @@ class SecretFilter(TypedFilter):
         """By the index over prefixes."""
         typed = self.value()
         return rows.filter(token_lookup=lookup_in(typed) or typed)
+
+
+class SessionFilter(TypedFilter):
+    """Calls of one handshake session."""
+
+    title = _("session")
+    parameters = ("session",)
+    placeholder = _("the whole session id")
+
+    def narrowed(self, rows: Rows) -> Rows:
+        """By the index over its token's calls, where the session is still there."""
+        return rows.filter(of_session(self.value()))
 
 
 class ClientFilter(TypedFilter):

@@ -101,7 +101,7 @@ class ConnectedPage(PagesAdmin):
             processes=[_answering(process) for process in processes],
             lines=lines[:MOST],
             total=sum(process.total for process in processes),
-            sessions=live[:MOST],
+            sessions=[(each, *_holder(request, each)) for each in live[:MOST]],
             sessions_total=live.count(),
             may_end=self.has_end_permission(request),
             may_list=self.has_view_permission(request),
@@ -144,6 +144,7 @@ class ConnectedPage(PagesAdmin):
                 "admin/mcp_app/session/end.html",
                 _("End the session of %(client)s?") % {"client": session},
                 session=session,
+                holder=_holder(request, session),
                 back=self._back_url(request),
             )
         self.end(request, session)
@@ -200,6 +201,11 @@ def _lines(request: HttpRequest, processes: Iterable[Process]) -> list[Line]:
         for process, stream in told
     ]
     return sorted(lines, key=lambda line: line.opened_at, reverse=True)
+
+
+def _holder(request: HttpRequest, session: Session) -> tuple[Any, Any]:
+    """The user and the token of a session."""
+    return _named(request, session.user), _named(request, session.token)
 
 
 def _named(request: HttpRequest, row: Any) -> Any:

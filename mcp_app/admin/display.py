@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from mcp_app.audit.outcomes import GROUPS, OutcomeGroup
 from mcp_app.audit.periods import local
-from mcp_app.models import CallEvent, TokenStatus
+from mcp_app.models import CallEvent, CallOutcome, TokenStatus
 
 NOTHING: Final = "-"
 BREAK: Final = SafeString("<br>")
@@ -63,9 +63,14 @@ def passed(gate: bool | None, by_token: bool = False) -> SafeString:
     return mark(tone, word)
 
 
-def outcome_badge(event: CallEvent) -> SafeString:
-    """How a call ended."""
-    return badge(event.outcome, event.get_outcome_display())
+def outcome_badge(call: Any) -> SafeString:
+    """How a call ended: a row of the log's, or whatever else has its `outcome`."""
+    return badge(call.outcome, dict(CallOutcome.choices).get(call.outcome, call.outcome))
+
+
+def caller_text(event: CallEvent) -> str:
+    """Who called, by the name they had; of nobody the address, or nothing."""
+    return event.username or event.address or ""
 
 
 def client_text(event: CallEvent) -> str:

@@ -18,7 +18,7 @@ from mcp_app.admin.display import NOTHING
 from mcp_app.admin.entries import reference
 from mcp_app.admin.pages import PagesAdmin, registered
 from mcp_app.admin.token_pages import may_act_as
-from mcp_app.models import CallEvent, Catalogue, Token, TokenSecret
+from mcp_app.models import CallEvent, Catalogue, Session, Token, TokenSecret
 from mcp_app.transports.reach import Reach
 
 
@@ -43,7 +43,7 @@ class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at 
 
 
 def calls_url(request: HttpRequest, of: Any) -> str:
-    """The calls of a user, with a token or with one secret; empty for who may not see them."""
+    """The calls of a user or session, with a token or secret; empty for who may not see them."""
     query = _query(of)
     return log_url(request, query) if query else ""
 
@@ -202,6 +202,8 @@ def _is_user(of: Any) -> bool:
 def _query(of: Any) -> dict[str, str]:
     if isinstance(of, TokenSecret):
         return {"secret": f"mcp_{of.lookup}"}
+    if isinstance(of, Session):
+        return {"session": of.key}
     if not isinstance(of, Token):
         return {"user": of.get_username()} if _is_user(of) else {}
     return {"token": token_in_log(of)}

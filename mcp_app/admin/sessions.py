@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from mcp_app.admin.connections import ConnectedPage
+from mcp_app.admin.deleting import DeletePages
 from mcp_app.admin.display import NOTHING, moment, pretty_json, two_lines
 from mcp_app.admin.filters import LiveFilter
 from mcp_app.admin.links import address, followed
@@ -31,7 +32,7 @@ FIELDS = (
 
 
 @admin.register(Session)
-class SessionAdmin(ConnectedPage):
+class SessionAdmin(DeletePages, ConnectedPage):
     """Read-only, but for ending: the client then opens another."""
 
     list_display = (

@@ -18,7 +18,7 @@ from mcp_app.admin.links import page_url, row_link
 from mcp_app.admin.stops import StopPage
 from mcp_app.audit.gates import Gate, deciding_gate
 from mcp_app.audit.outcomes import GROUP_OF, MEANINGS
-from mcp_app.models import CallEvent, CallOutcome, Catalogue, Token
+from mcp_app.models import CallEvent, CallOutcome, Catalogue, Session, Token
 
 AROUND: Final = 5
 """Calls that are shown before this one, and after it."""
@@ -90,6 +90,7 @@ class StoryPage(StopPage):
             "group": GROUP_OF.get(event.outcome, ""),
             "called_by": _user(request, event, user),
             "called_with": _token(request, event),
+            "in_session": _session(request, event),
             "let_in": event.outcome != CallOutcome.UNAUTHENTICATED,
             "gate": gate,
             "ending": _ending(event, gate),
@@ -131,6 +132,13 @@ def _token(request: HttpRequest, event: CallEvent) -> Any:
     token = Token.objects.filter(Q(pk=event.token_id)).first()
     name = event.token_name
     return row_link(request, token, name or token.name) if token else name
+
+
+def _session(request: HttpRequest, event: CallEvent) -> Any:
+    """The session by its id, a link to its page where there still is one."""
+    key = event.session_id
+    session = Session.objects.filter(key=key).first() if key else None
+    return row_link(request, session, key) if session else key
 
 
 def _ending(event: CallEvent, gate: Gate) -> Any:
@@ -184,7 +192,13 @@ def lists_with(event: CallEvent) -> list[tuple[Any, str]]:
         (_("Calls of this user"), {"user": event.username}),
         (_("Calls with this token"), {"token": secret or event.token_name}),
         (_("Calls with this secret"), {"secret": secret}),
+        (_("Calls of this session"), _in_session(event, secret)),
         (_("Calls of this tool"), {"tool": event.tool}),
         (_("Calls by this client"), {"client": event.client_name}),
     ]
     return [(said, urlencode(query)) for said, query in found if all(query.values())]
+
+
+def _in_session(event: CallEvent, secret: str) -> dict[str, str]:
+    """With the token, by whose index its calls are found also once the session is deleted."""
+    return {"session": event.session_id} | ({"token": secret} if secret else {})

@@ -43,7 +43,7 @@ def mcp_app_closures(context: Mapping[str, Any]) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def mcp_app_calls(context: Mapping[str, Any], of: Any) -> str:
-    """The address of the calls of a user, with a token or one secret, for who may see them."""
+    """The address of the calls of a user or session, with a token or secret, for who may see it."""
     from mcp_app.admin.links import calls_url
 
     return calls_url(context["request"], of) if of else ""

@@ -17,7 +17,7 @@ from mcp_app.audit.outcomes import GROUP_MEANINGS, GROUPS, MEANINGS, OutcomeGrou
 from mcp_app.audit.seals import seal
 from mcp_app.auth.hashing import Secret
 from mcp_app.dispatch.interfaces import Decision, Outcome
-from mcp_app.models import CallDecision, CallEvent, CallOutcome, Token
+from mcp_app.models import CallDecision, CallEvent, CallOutcome, Session, Token
 from tests.admin.pages import url as page_url
 from tests.admin.words import words
 
@@ -418,6 +418,23 @@ def test_all_is_offered_only_where_some_are_hidden(
     filtered = boss_client.get(url("changelist"), {"result": "ok"}).content.decode()
     searched = boss_client.get(url("changelist"), {"q": "ana"}).content.decode()
     assert ["Show all</a>)" in text for text in (plain, filtered, searched)] == [False, True, True]
+
+
+def test_a_call_of_nobody_has_its_address_in_the_list_and_live(boss_client: Client) -> None:
+    CallEvent.objects.create(outcome="unauthenticated", method="x", address="203.0.113.9")
+    assert "203.0.113.9" in words(boss_client.get(url("changelist")).content.decode())
+    assert boss_client.get(url("tail_rows")).json()["rows"][0]["user"] == "203.0.113.9"
+
+
+def test_a_session_has_the_calls_of_its_holder_under_its_id(
+    boss_client: Client, events: dict[str, CallEvent], issued: Issued
+) -> None:
+    key = "e" * 32
+    CallEvent.objects.filter(pk__in=[events["ana"].pk, events["nobody"].pk]).update(session_id=key)
+    assert found(boss_client, events, session=key) == {"ana", "nobody"}
+    Session.objects.create(key=key, token=issued[0], user=issued[0].user, protocol_version="x")
+    assert found(boss_client, events, session=key) == {"ana"}, "not what others sent under it"
+    assert found(boss_client, events, session=key[:8]) == set()
 
 
 def test_what_came_of_a_call_is_asked_in_one_place(boss_client: Client) -> None:
