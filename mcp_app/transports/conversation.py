@@ -8,7 +8,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from mcp_app.dispatch.context import Cancelled, Outlet, Silence, TimeLimitReache
 from mcp_app.dispatch.dispatcher import Dispatcher, Reply
 from mcp_app.dispatch.interfaces import Outcome
 from mcp_app.dispatch.listening import Listening
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol.errors import Throttled
 from mcp_app.transports.bell import bell
@@ -373,8 +373,8 @@ class Conversation:
         return self._dispatcher.finish(call, Ran(error=TimeLimitReached()))
 
 
-async def _committed(future: Future[bool] | None) -> bool:
+async def _committed(receipt: Receipt | None) -> bool:
     """Whether the event is stored, or there is none to store."""
-    if future is None:
+    if receipt is None:
         return True
-    return future.result() if future.done() else await bell().outcome(future)
+    return receipt.result() if receipt.done() else await bell().outcome(receipt)

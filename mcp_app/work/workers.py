@@ -36,7 +36,9 @@ class Workers(ThreadPoolExecutor):
         super().__init__(count, name)
         self._count = count
         self._turns = count
-        self._free = threading.Condition()
+        self._counting = threading.Lock()
+        self._free = threading.Condition(self._counting)
+        self._queued = 0
         self._aside = dict.fromkeys(Aside, 0)
         self._unfinished = 0
 
@@ -53,11 +55,11 @@ class Workers(ThreadPoolExecutor):
             try:
                 return fn(*args, **kwargs)
             finally:
-                with self._free:
+                with self._counting:
                     self._unfinished -= 1
 
         future = super().submit(counted)
-        with self._free:
+        with self._counting:
             self._unfinished += 1
         self._see_to_threads()
         return future
@@ -70,7 +72,7 @@ class Workers(ThreadPoolExecutor):
         it is given nothings to do, until it is through with what it takes for idle.
         """
         while True:
-            with self._free:
+            with self._counting:
                 wanted = min(self._unfinished, self._max_workers)
             if len(self._threads) >= wanted:
                 return
@@ -82,20 +84,23 @@ class Workers(ThreadPoolExecutor):
 
     def enter(self) -> None:
         """Take a turn, once there is one."""
-        with self._free:
+        with self._counting:
             while self._turns <= 0:
+                self._queued += 1
                 self._free.wait()
+                self._queued -= 1
             self._turns -= 1
 
     def leave(self) -> None:
         """Give it back."""
-        with self._free:
+        with self._counting:
             self._turns += 1
-            self._free.notify()
+            if self._queued:
+                self._free.notify()
 
     def step_aside(self, why: Aside) -> bool:
         """Let another job have the turn; False where too many have done so for this reason."""
-        with self._free:
+        with self._counting:
             if self._aside[why] >= self._count * _MOST[why]:
                 return False
             self._aside[why] += 1
@@ -106,7 +111,7 @@ class Workers(ThreadPoolExecutor):
 
     def step_back(self, why: Aside) -> None:
         """Work again, at once: others may wait for what this job holds. The next turn is owed."""
-        with self._free:
+        with self._counting:
             self._aside[why] -= 1
             self._max_workers -= 1
             self._turns -= 1
