@@ -69,7 +69,7 @@ def to_event(record: CallRecord) -> CallEvent:
         "created_at": _moment(record.started_at),
         "duration_ms": None if record.duration is None else record.duration * 1000,
         "user_id": getattr(user, "pk", None),
-        "token_id": token.pk if isinstance(token, Token) else None,
+        "token_id": token.id if isinstance(token, Token) else None,
         **_texts(record),
         "request_id": _request_id(record.request_id),
         "error_text": _error_text(record, keys) if record.error_text else "",

@@ -5,6 +5,7 @@ field prepares it.
 """
 
 from collections.abc import Hashable, Sequence
+from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
 from types import NoneType
@@ -15,6 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import (
     BigIntegerField,
     CharField,
+    DateTimeField,
     Field,
     FloatField,
     ForeignKey,
@@ -53,7 +55,7 @@ def _insert(events: Sequence[CallEvent], connection: BaseDatabaseWrapper) -> Non
         CallEvent._base_manager.using(connection.alias).bulk_create(events)
         return
     for event, key in zip(events, statement.run(events), strict=True):
-        event.pk = key
+        event.id = key
         event._state.adding, event._state.db = False, connection.alias
 
 
@@ -91,7 +93,11 @@ class _Insert:
         return values
 
     def _prepare(self, place: int, value: Any) -> Any:
-        return _FIELDS[place].get_db_prep_save(value, self._connection)
+        field = _FIELDS[place]
+        # Such moments are made for these columns, and need no look at what they are.
+        if isinstance(field, DateTimeField) and isinstance(value, datetime):
+            return field.get_db_prep_value(value, self._connection, prepared=True)
+        return field.get_db_prep_save(value, self._connection)
 
 
 @lru_cache(maxsize=256)
