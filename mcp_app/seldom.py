@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 INTERVAL: Final = 60.0
-"""Seconds between two lines of one kind, for the same type of error."""
+"""Seconds between two lines of one kind, for the same type of error about the same thing."""
 
 
 @dataclass(slots=True)
@@ -24,17 +24,22 @@ class SeldomLog:
         self._logger = logger
         self._level = level
         self._lock = threading.Lock()
-        self._said: dict[type[BaseException], _Said] = {}
+        self._said: dict[tuple[str, type[BaseException]], _Said] = {}
         _all.append(self)
 
-    def note(self, message: str, *args: object, error: BaseException) -> None:
-        """Log the line and the traceback, unless it is too soon: then it is counted."""
+    def note(self, message: str, *args: object, error: BaseException, about: str = "") -> None:
+        """Log the line and the traceback, unless it is too soon: then it is counted.
+
+        Args:
+            about: the one of few things that has failed, each of which has lines of its own.
+        """
+        key = about, type(error)
         with self._lock:
-            now, before = time.monotonic(), self._said.get(type(error))
+            now, before = time.monotonic(), self._said.get(key)
             if before is not None and now - before.at < INTERVAL:
                 before.unsaid += 1
                 return
-            self._said[type(error)] = _Said(now)
+            self._said[key] = _Said(now)
         if before is not None and before.unsaid:
             message += " (%d more times since this was last logged)"
             args = (*args, before.unsaid)

@@ -1,12 +1,12 @@
 """The filters of the call log. They share one form, and none asks the table what there is."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from math import isfinite
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from mcp_app.audit.outcomes import NOT_OK, RESULTS, OutcomeGroup
 from mcp_app.audit.periods import beginning, end, local
-from mcp_app.audit.search import lookup_in, of_token, of_user
+from mcp_app.audit.search import lookup_in, of_session, of_token, of_user
 from mcp_app.catalog.registry import default_server
 from mcp_app.models import CallDecision, CallEvent, CallOutcome
 
@@ -28,6 +28,8 @@ class Field:
 
     Attributes:
         kind: the `type` of the input, or "select".
+        error: why its value cannot be read, or nothing. A browser shows no such value in a field of
+            a day or a number, so the field is then one of text.
         choices: of a select, beside "any".
     """
 
@@ -37,13 +39,18 @@ class Field:
     kind: str = "text"
     placeholder: Any = ""
     choices: Choices | tuple[()] = ()
+    error: Any = ""
 
 
 class FormFilter(admin.ListFilter):
-    """A filter whose values are fields of the form. `parameters` are their names."""
+    """A filter whose values are fields of the form. `parameters` are their names.
+
+    What cannot be read finds nothing, stays in its field, and is told beside it.
+    """
 
     template = "admin/mcp_app/callevent/form_filter.html"
     parameters: ClassVar[tuple[str, ...]] = ()
+    complaint: ClassVar[Any] = ""
 
     def __init__(
         self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any
@@ -88,13 +95,30 @@ class FormFilter(admin.ListFilter):
 
     def queryset(self, request: HttpRequest, queryset: Rows) -> Rows:
         """Narrow to what the fields say."""
+        if self.unread():
+            return queryset.none()
+        return self.narrowed(queryset) if self.used_parameters else queryset
+
+    def unread(self) -> dict[str, Any]:
+        """By field, why what stands in it cannot be read."""
+        return {name: self.complaint for name, value in self._said() if not self._is_read(value)}
+
+    def _said(self) -> Iterator[tuple[str, str]]:
+        return ((str(name), str(value)) for name, value in self.used_parameters.items())
+
+    def _is_read(self, value: str) -> bool:
         try:
-            return self.narrowed(queryset) if self.used_parameters else queryset
-        except ValueError as error:
-            raise IncorrectLookupParameters(error) from error
+            self.read(value)
+        except ValueError:
+            return False
+        return True
+
+    def read(self, value: str) -> Any:
+        """Override: what a field's text means; ValueError where it means nothing."""
+        return value
 
     def narrowed(self, rows: Rows) -> Rows:
-        """Override: called where a field is filled in; ValueError where it cannot be read."""
+        """Override: called where a field is filled in and each can be read."""
         raise NotImplementedError
 
 
@@ -103,19 +127,22 @@ class PeriodFilter(FormFilter):
 
     title = _("when")
     parameters = ("since", "until")
+    complaint = _("Not a day or moment: write 2026-11-30, or 2026-11-30T14:05.")
 
     def fields(self) -> list[Field]:
         """Two days, or two moments where a link to this page gave some."""
         return [self._field("since", _("From")), self._field("until", _("Until"))]
 
     def _field(self, name: str, label: Any) -> Field:
-        value = self.value(name)
-        return Field(
-            name=name,
-            label=label,
-            value=value[: len("2026-11-30T14:05")],
-            kind="datetime-local" if "T" in value else "date",
-        )
+        value, error = self.value(name), self.unread().get(name)
+        if error:
+            return Field(name=name, label=label, value=value, error=error)
+        kind = "datetime-local" if "T" in value else "date"
+        return Field(name=name, label=label, value=value[: len("2026-11-30T14:05")], kind=kind)
+
+    def read(self, value: str) -> Any:
+        """A beginning and an end can be read alike."""
+        return beginning(value)
 
     def shortcuts(self) -> list[tuple[Any, dict[str, str]]]:
         """The days that are asked for most."""
@@ -146,7 +173,8 @@ class ChoiceFilter(FormFilter):
         if chosen and chosen not in dict(offered):
             offered = [*offered, (chosen, chosen)]
         name = self.parameters[0]
-        return [Field(name=name, label=self.title, value=chosen, kind="select", choices=offered)]
+        field = Field(name=name, label=self.title, value=chosen, kind="select", choices=offered)
+        return [replace(field, error=self.unread().get(name, ""))]
 
     def offered(self) -> Choices:
         """Override: values and what is shown for each."""
@@ -158,17 +186,21 @@ class ResultFilter(ChoiceFilter):
 
     title = _("result")
     parameters = ("result",)
+    complaint = _("There is no such result.")
 
     def offered(self) -> Choices:
         """The groups of outcomes, and all but the first together."""
         return [*OutcomeGroup.choices, (NOT_OK, _("All that is not OK"))]
 
+    def read(self, value: str) -> Any:
+        """The outcomes that it admits."""
+        if value not in RESULTS:
+            raise ValueError(value)
+        return RESULTS[value]
+
     def narrowed(self, rows: Rows) -> Rows:
         """By the index over outcomes."""
-        outcomes = self.outcomes()
-        if outcomes is None:
-            raise ValueError(self.value())
-        return rows.filter(outcome__in=outcomes)
+        return rows.filter(outcome__in=self.read(self.value()))
 
     def outcomes(self) -> frozenset[str] | None:
         """Those that it admits; None for any, and where its value cannot be read."""
@@ -269,6 +301,18 @@ class SecretFilter(TypedFilter):
         return rows.filter(token_lookup=lookup_in(typed) or typed)
 
 
+class SessionFilter(TypedFilter):
+    """Calls of one handshake session."""
+
+    title = _("session")
+    parameters = ("session",)
+    placeholder = _("the whole session id")
+
+    def narrowed(self, rows: Rows) -> Rows:
+        """By the index over its token's calls, where the session is still there."""
+        return rows.filter(of_session(self.value()))
+
+
 class ClientFilter(TypedFilter):
     """Calls of one kind of client, by the name that it gives itself."""
 
@@ -286,22 +330,38 @@ class DurationFilter(FormFilter):
 
     title = _("duration")
     parameters = ("min_ms", "max_ms")
+    complaint = _("Not a number of milliseconds.")
 
     def fields(self) -> list[Field]:
         """Two numbers."""
         labels = {"min_ms": _("Took at least, in ms"), "max_ms": _("Took at most, in ms")}
-        return [
-            Field(name=name, label=label, value=self.value(name), kind="number")
-            for name, label in labels.items()
-        ]
+        return [self._field(name, label) for name, label in labels.items()]
+
+    def _field(self, name: str, label: Any) -> Field:
+        error = self.unread().get(name, "")
+        kind = "text" if error else "number"
+        return Field(name=name, label=label, value=self.value(name), kind=kind, error=error)
+
+    def read(self, value: str) -> float:
+        """A number, with a point."""
+        number = float(value)
+        if not isfinite(number):
+            raise ValueError(value)
+        return number
 
     def narrowed(self, rows: Rows) -> Rows:
         """Those that have ended."""
         if least := self.value("min_ms"):
-            rows = rows.filter(duration_ms__gte=float(least))
+            rows = rows.filter(duration_ms__gte=self.read(least))
         if most := self.value("max_ms"):
-            rows = rows.filter(duration_ms__lte=float(most))
+            rows = rows.filter(duration_ms__lte=self.read(most))
         return rows
+
+
+def unread(filters: Iterable[Any]) -> list[Field]:
+    """The fields of filters, a product's own among them, in which something cannot be read."""
+    fields = (field for each in filters if isinstance(each, FormFilter) for field in each.fields())
+    return [field for field in fields if field.error]
 
 
 def _ago(day: date, days: int) -> str:

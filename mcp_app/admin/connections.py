@@ -13,7 +13,7 @@ from django.urls import path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.display import change_link
+from mcp_app.admin.links import row_link
 from mcp_app.admin.pages import Page, PagesAdmin
 from mcp_app.auth.liveness import live_sessions
 from mcp_app.models import Session, Token
@@ -92,7 +92,7 @@ class ConnectedPage(PagesAdmin):
     def connected_view(self, request: HttpRequest) -> HttpResponse:
         """Ask all processes, and show what they say beside what the database says."""
         processes = connected()
-        lines = self._lines(processes)
+        lines = _lines(request, processes)
         live = live_sessions().select_related("user", "token").order_by("-last_seen_at")
         return self.page_response(
             request,
@@ -101,7 +101,7 @@ class ConnectedPage(PagesAdmin):
             processes=[_answering(process) for process in processes],
             lines=lines[:MOST],
             total=sum(process.total for process in processes),
-            sessions=live[:MOST],
+            sessions=[(each, *_holder(request, each)) for each in live[:MOST]],
             sessions_total=live.count(),
             may_end=self.has_end_permission(request),
             may_list=self.has_view_permission(request),
@@ -114,7 +114,7 @@ class ConnectedPage(PagesAdmin):
             raise PermissionDenied
         process, name = (request.GET.get(each, "") for each in ("process", "stream"))
         if request.method != "POST":
-            found = [line for line in self._lines(connected()) if line.name == name]
+            found = [line for line in _lines(request, connected()) if line.name == name]
             return self.page_response(
                 request,
                 "admin/mcp_app/session/end_stream.html",
@@ -144,6 +144,7 @@ class ConnectedPage(PagesAdmin):
                 "admin/mcp_app/session/end.html",
                 _("End the session of %(client)s?") % {"client": session},
                 session=session,
+                holder=_holder(request, session),
                 back=self._back_url(request),
             )
         self.end(request, session)
@@ -156,36 +157,6 @@ class ConnectedPage(PagesAdmin):
         if ended:
             self.log_change(request, session, gettext("Ended."))
         return ended
-
-    def _lines(self, processes: Iterable[Process]) -> list[Line]:
-        """The open streams, the newest first, with the names that users and tokens have now."""
-        told = [(process.name, stream) for process in processes for stream in process.streams]
-        users, tokens = get_user_model()._default_manager, Token.objects
-        found = {
-            str(u.pk): u for u in users.in_bulk({s["user"] for _, s in told} - {None}).values()
-        }
-        held = tokens.in_bulk({stream["token"] for _, stream in told} - {None})
-        lines = [
-            Line(
-                process=process,
-                name=stream["name"],
-                kind=KINDS.get(stream["kind"], stream["kind"]),
-                client=stream["client"],
-                version=stream["version"],
-                tool=stream["tool"],
-                opened_at=_moment(stream["opened_at"]),
-                user=self._named(found.get(stream["user"])),
-                token=self._named(held.get(stream["token"])),
-            )
-            for process, stream in told
-        ]
-        return sorted(lines, key=lambda line: line.opened_at, reverse=True)
-
-    def _named(self, row: Any) -> Any:
-        if row is None:
-            return ""
-        text = row.name if isinstance(row, Token) else row.get_username()
-        return change_link(self.admin_site.name, row, text)
 
     def _log_stream(self, request: HttpRequest, stream: Mapping[str, Any]) -> None:
         """In the history of what the stream hung on: its session, else its token, else its user."""
@@ -207,6 +178,41 @@ class ConnectedPage(PagesAdmin):
         if self.has_view_permission(request):
             return self.page_url("changelist")
         return reverse("admin:index", current_app=site)
+
+
+def _lines(request: HttpRequest, processes: Iterable[Process]) -> list[Line]:
+    """The open streams, the newest first, with the names that users and tokens have now."""
+    told = [(process.name, stream) for process in processes for stream in process.streams]
+    users, tokens = get_user_model()._default_manager, Token.objects
+    found = {str(u.pk): u for u in users.in_bulk({s["user"] for _, s in told} - {None}).values()}
+    held = tokens.in_bulk({stream["token"] for _, stream in told} - {None})
+    lines = [
+        Line(
+            process=process,
+            name=stream["name"],
+            kind=KINDS.get(stream["kind"], stream["kind"]),
+            client=stream["client"],
+            version=stream["version"],
+            tool=stream["tool"],
+            opened_at=_moment(stream["opened_at"]),
+            user=_named(request, found.get(stream["user"])),
+            token=_named(request, held.get(stream["token"])),
+        )
+        for process, stream in told
+    ]
+    return sorted(lines, key=lambda line: line.opened_at, reverse=True)
+
+
+def _holder(request: HttpRequest, session: Session) -> tuple[Any, Any]:
+    """The user and the token of a session."""
+    return _named(request, session.user), _named(request, session.token)
+
+
+def _named(request: HttpRequest, row: Any) -> Any:
+    if row is None:
+        return ""
+    text = row.name if isinstance(row, Token) else row.get_username()
+    return row_link(request, row, text)
 
 
 def _answering(process: Process) -> Answering:

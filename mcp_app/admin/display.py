@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.contrib import admin
-from django.urls import NoReverseMatch, reverse
 from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -14,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from mcp_app.audit.outcomes import GROUPS, OutcomeGroup
 from mcp_app.audit.periods import local
-from mcp_app.models import CallEvent, TokenStatus
+from mcp_app.models import CallEvent, CallOutcome, TokenStatus
 
 NOTHING: Final = "-"
 BREAK: Final = SafeString("<br>")
@@ -64,9 +63,14 @@ def passed(gate: bool | None, by_token: bool = False) -> SafeString:
     return mark(tone, word)
 
 
-def outcome_badge(event: CallEvent) -> SafeString:
-    """How a call ended."""
-    return badge(event.outcome, event.get_outcome_display())
+def outcome_badge(call: Any) -> SafeString:
+    """How a call ended: a row of the log's, or whatever else has its `outcome`."""
+    return badge(call.outcome, dict(CallOutcome.choices).get(call.outcome, call.outcome))
+
+
+def caller_text(event: CallEvent) -> str:
+    """Who called, by the name they had; of nobody the address, or nothing."""
+    return event.username or event.address or ""
 
 
 def client_text(event: CallEvent) -> str:
@@ -160,17 +164,3 @@ def percentage(share: float | None) -> str:
     if share and not shown:
         return f"< {number_format(0.1, 1)} %"
     return f"{number_format(shown, 0 if shown.is_integer() else 1)} %"
-
-
-def change_link(site_name: str, instance: Any, text: str) -> str | SafeString:
-    """A link to a row's page, or its text alone where this admin site has no such page."""
-    meta = instance._meta
-    try:
-        url = reverse(
-            f"admin:{meta.app_label}_{meta.model_name}_change",
-            args=[instance.pk],
-            current_app=site_name,
-        )
-    except NoReverseMatch:
-        return text
-    return format_html('<a href="{}">{}</a>', url, text)

@@ -17,12 +17,15 @@ from mcp_app.admin.call_filters import (
     PeriodFilter,
     ResultFilter,
     SecretFilter,
+    SessionFilter,
     TokenFilter,
     ToolFilter,
     UserFilter,
 )
+from mcp_app.admin.deleting import DeletePages
 from mcp_app.admin.display import (
     NOTHING,
+    caller_text,
     client_text,
     duration,
     moment,
@@ -52,6 +55,7 @@ FILTERS: Final = (
     UserFilter,
     TokenFilter,
     SecretFilter,
+    SessionFilter,
     ClientFilter,
     DurationFilter,
 )
@@ -59,7 +63,7 @@ FIELDS: Final = frozenset(name for each in FILTERS for name in each.parameters)
 
 
 @admin.register(CallEvent)
-class CallEventAdmin(OverviewPage, TailPage, StoryPage, ExportPages):
+class CallEventAdmin(DeletePages, OverviewPage, TailPage, StoryPage, ExportPages):
     """Read-only; rows are deleted by those who have the permission, and changed by nobody.
 
     What is sealed only `mcp_prune` removes, because it says so in the chain of seals.
@@ -136,8 +140,9 @@ class CallEventAdmin(OverviewPage, TailPage, StoryPage, ExportPages):
 
     @admin.display(description=_("user and token"))
     def who(self, event: CallEvent) -> Any:
-        """Both by the names they had, the token else by its prefix."""
-        return two_lines(event.username or NOTHING, event.token_name or prefix(event.token_lookup))
+        """Both by the names they had, the token else by its prefix; of nobody the address."""
+        token = event.token_name or prefix(event.token_lookup)
+        return two_lines(caller_text(event) or NOTHING, token)
 
     @admin.display(description=_("outcome and duration"))
     def ended(self, event: CallEvent) -> Any:

@@ -54,17 +54,19 @@ class ExplainPage(PagesAdmin):
             shut=next((gate for gate in gates if gate.passed is False), None),
             open=sum(gate.passed is None and not gate.by_token for gate in gates),
             by_token=sum(gate.by_token for gate in gates),
-            people=_people(request, form.caller.user, gates) if gates else (),
+            people=_people(request, form, gates) if gates else (),
         )
 
 
 def _people(
-    request: HttpRequest, user: Any, gates: Sequence[Gate]
+    request: HttpRequest, form: EntryForm, gates: Sequence[Gate]
 ) -> list[tuple[Any, list[SafeString]]]:
-    """Where what the gates ask of people can be changed: links, for those who may see the pages.
+    """Where what the gates ask for can be changed: links, for those who may see the pages.
 
-    That are the user, their groups, and the groups that have what the user was asked for in vain.
+    That are the user, the token that was chosen, the user's groups, and the groups that have what
+    the user was asked for in vain.
     """
+    user, secret = form.caller.user, form.secret
     lacked = {name for gate in gates for name in gate.lacks}
     groups = Group.objects.none()
     if isinstance(user, PermissionsMixin):
@@ -72,6 +74,7 @@ def _people(
     having = having_one_of(lacked).exclude(pk__in=groups.values("pk")).order_by("name")
     found = [
         (_("The user"), [(user, user.get_username())]),
+        (_("The token"), [(secret.token, secret.token.name)] if secret else []),
         (_("Groups of the user"), [(group, group.name) for group in groups]),
         (_("Groups that have what the user lacks"), [(each, each.name) for each in having]),
     ]

@@ -9,12 +9,20 @@ from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
 from django.core.handlers.asgi import ASGIRequest
-from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import redirect
-from django.urls import path
+from django.db.models import QuerySet
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
+from django.urls import path, reverse
 from django.utils import timezone
 
+from mcp_app.admin.call_filters import unread
 from mcp_app.audit.export import CONTENT_TYPES, FORMATS, exported
+from mcp_app.models import CallEvent
 
 logger: Final = logging.getLogger("mcp_app.audit")
 
@@ -48,10 +56,9 @@ class ExportPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript a
             raise PermissionDenied
         if form not in FORMATS:
             raise Http404
-        try:
-            rows = self.get_changelist_instance(request).queryset
-        except IncorrectLookupParameters:
-            return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        rows = self._shown(request)
+        if rows is None:
+            return HttpResponseRedirect(self._list_url(request))
         logger.info("%s exports calls as %s", request.user.get_username(), form)
         pieces = exported(rows, form)
         streamed = _off_the_loop(pieces) if isinstance(request, ASGIRequest) else pieces
@@ -59,6 +66,19 @@ class ExportPages(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript a
         name = f"calls-{timezone.now():%Y%m%d-%H%M%S}.{form}"
         response["Content-Disposition"] = f'attachment; filename="{name}"'
         return response
+
+    def _shown(self, request: HttpRequest) -> QuerySet[CallEvent] | None:
+        """What the list shows; None where its filters cannot be read, which the list then says."""
+        try:
+            shown = self.get_changelist_instance(request)
+        except IncorrectLookupParameters:
+            return None
+        return None if unread(shown.filter_specs) else shown.queryset
+
+    def _list_url(self, request: HttpRequest) -> str:
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"
+        url = reverse(name, current_app=self.admin_site.name)
+        return f"{url}?{request.GET.urlencode()}"
 
 
 async def _off_the_loop(pieces: Iterator[str]) -> AsyncIterator[str]:

@@ -6,12 +6,12 @@ from django.contrib import messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import path
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.access.switches import lift
-from mcp_app.admin.links import address
+from mcp_app.admin.links import address, back_url
 from mcp_app.admin.pages import PagesAdmin
 from mcp_app.models import Switch
 
@@ -53,7 +53,7 @@ class LiftPage(PagesAdmin):
         switch = self.get_object(request, unquote(object_id))
         if switch is None:
             return self.missing(request, object_id)
-        back = self._back_url(request, switch)
+        back = back_url(request, self.model, switch)
         if switch.is_in_force and request.method != "POST":
             return self.page_response(
                 request,
@@ -73,9 +73,3 @@ class LiftPage(PagesAdmin):
         """Lift it, and note it in the history."""
         lift(switch, by=request.user)
         self.log_change(request, switch, gettext("Lifted."))
-
-    def _back_url(self, request: HttpRequest, switch: Switch) -> str:
-        """The switch's own page, or the site's for who may not see that."""
-        if self.has_view_permission(request, switch):
-            return address(self, "change", {}, switch.pk)
-        return reverse("admin:index", current_app=self.admin_site.name)

@@ -1,6 +1,8 @@
-"""Ways to the call log from the pages of those who call."""
+"""Ways from page to page, each empty for those whom it would lead to a refusal."""
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -9,11 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import select_template
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from mcp_app.admin.display import NOTHING
 from mcp_app.admin.entries import reference
 from mcp_app.admin.pages import PagesAdmin, registered
 from mcp_app.admin.token_pages import may_act_as
-from mcp_app.models import CallEvent, Catalogue, Token, TokenSecret
+from mcp_app.models import CallEvent, Catalogue, Session, Token, TokenSecret
 from mcp_app.transports.reach import Reach
 
 
@@ -38,7 +43,7 @@ class UserCalls(admin.ModelAdmin):  # type: ignore[type-arg]  # no subscript at 
 
 
 def calls_url(request: HttpRequest, of: Any) -> str:
-    """The calls of a user, with a token or with one secret; empty for who may not see them."""
+    """The calls of a user or session, with a token or secret; empty for who may not see them."""
     query = _query(of)
     return log_url(request, query) if query else ""
 
@@ -85,6 +90,69 @@ def change_url(request: HttpRequest, row: Any) -> str:
     if held is None or not held.has_view_permission(request, row):
         return ""
     return address(held, "change", {}, row.pk)
+
+
+def row_link(request: HttpRequest, row: Any, text: str) -> str | SafeString:
+    """A link to a row's page, or its text alone for who may not see that."""
+    url = change_url(request, row)
+    return format_html('<a href="{}">{}</a>', url, text) if url else text
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A field that is only read and names a row of another model, with the way to that.
+
+    Django links it for whoever looks; this one for those who may see its page.
+    """
+
+    request: HttpRequest
+    field: str
+    short_description: Any = dataclasses.field(compare=False)
+
+    @property
+    def __name__(self) -> str:
+        """What Django calls the field by."""
+        return self.field
+
+    def __call__(self, row: Any) -> Any:
+        """The other row by its text."""
+        other = getattr(row, self.field)
+        return NOTHING if other is None else row_link(self.request, other, str(other))
+
+
+def followed(request: HttpRequest, model: Any, fields: Iterable[Any]) -> tuple[Any, ...]:
+    """`fields`, those that name rows of other models as `Followed`."""
+    named = {field.name: field for field in model._meta.fields if field.remote_field}
+    return tuple(
+        Followed(request, each, named[each].verbose_name) if each in named else each
+        for each in fields
+    )
+
+
+def list_url(request: HttpRequest, model: Any) -> str:
+    """The list of a model on this site; empty for who may not see it."""
+    held = registered(request).get(model)
+    if held is None or not held.has_view_permission(request):
+        return ""
+    return address(held, "changelist", {})
+
+
+def app_url(request: HttpRequest, model: Any) -> str:
+    """The site's page of the model's app; empty for who may do nothing with its models."""
+    held, label = registered(request).get(model), model._meta.app_label
+    if held is None or not held.admin_site.get_app_list(request, label):
+        return ""
+    return reverse("admin:app_list", args=[label], current_app=held.admin_site.name)
+
+
+def back_url(request: HttpRequest, model: Any, row: Any = None) -> str:
+    """The page of the row, else the list, else the site's own: the first that one may open."""
+    row_page = change_url(request, row) if row is not None and row.pk is not None else ""
+    return row_page or list_url(request, model) or _home(request, model)
+
+
+def _home(request: HttpRequest, model: Any) -> str:
+    return reverse("admin:index", current_app=registered(request)[model].admin_site.name)
 
 
 def page_url(request: HttpRequest, model: Any, slug: str, query: Mapping[str, str]) -> str:
@@ -134,6 +202,8 @@ def _is_user(of: Any) -> bool:
 def _query(of: Any) -> dict[str, str]:
     if isinstance(of, TokenSecret):
         return {"secret": f"mcp_{of.lookup}"}
+    if isinstance(of, Session):
+        return {"session": of.key}
     if not isinstance(of, Token):
         return {"user": of.get_username()} if _is_user(of) else {}
     return {"token": token_in_log(of)}

@@ -11,9 +11,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from mcp_app.admin.connections import ConnectedPage
+from mcp_app.admin.deleting import DeletePages
 from mcp_app.admin.display import NOTHING, moment, pretty_json, two_lines
 from mcp_app.admin.filters import LiveFilter
-from mcp_app.admin.links import address
+from mcp_app.admin.links import address, followed
 from mcp_app.models import Session
 
 FIELDS = (
@@ -31,7 +32,7 @@ FIELDS = (
 
 
 @admin.register(Session)
-class SessionAdmin(ConnectedPage):
+class SessionAdmin(DeletePages, ConnectedPage):
     """Read-only, but for ending: the client then opens another."""
 
     list_display = (
@@ -47,8 +48,14 @@ class SessionAdmin(ConnectedPage):
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     actions = ("end_sessions",)
-    fields = FIELDS
-    readonly_fields = FIELDS
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        """The whole row, with the ways that the person may go."""
+        return followed(request, self.model, FIELDS)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        """All of it."""
+        return self.get_fields(request, obj)
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """With the name that this project's users have."""

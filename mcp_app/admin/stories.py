@@ -13,13 +13,12 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from mcp_app.admin.display import change_link
 from mcp_app.admin.entries import find_called
-from mcp_app.admin.links import page_url
+from mcp_app.admin.links import page_url, row_link
 from mcp_app.admin.stops import StopPage
 from mcp_app.audit.gates import Gate, deciding_gate
 from mcp_app.audit.outcomes import GROUP_OF, MEANINGS
-from mcp_app.models import CallEvent, CallOutcome, Catalogue, Token
+from mcp_app.models import CallEvent, CallOutcome, Catalogue, Session, Token
 
 AROUND: Final = 5
 """Calls that are shown before this one, and after it."""
@@ -89,8 +88,9 @@ class StoryPage(StopPage):
         return {
             "event": event,
             "group": GROUP_OF.get(event.outcome, ""),
-            "called_by": self._user(event, user),
-            "called_with": self._token(event),
+            "called_by": _user(request, event, user),
+            "called_with": _token(request, event),
+            "in_session": _session(request, event),
             "let_in": event.outcome != CallOutcome.UNAUTHENTICATED,
             "gate": gate,
             "ending": _ending(event, gate),
@@ -120,16 +120,25 @@ class StoryPage(StopPage):
         asked = {"of": entry.reference, "user": user.get_username(), "token": event.token_lookup}
         return page_url(request, Catalogue, "explain", asked)
 
-    def _user(self, event: CallEvent, user: Any) -> Any:
-        """The account, or the name it had."""
-        name = event.username
-        return change_link(self.admin_site.name, user, name or str(user)) if user else name
 
-    def _token(self, event: CallEvent) -> Any:
-        """The token, or the name it had. By key: calls may be in another database than tokens."""
-        token = Token.objects.filter(Q(pk=event.token_id)).first()
-        name = event.token_name
-        return change_link(self.admin_site.name, token, name or token.name) if token else name
+def _user(request: HttpRequest, event: CallEvent, user: Any) -> Any:
+    """The account, or the name it had."""
+    name = event.username
+    return row_link(request, user, name or str(user)) if user else name
+
+
+def _token(request: HttpRequest, event: CallEvent) -> Any:
+    """The token, or the name it had. By key: calls may be in another database than tokens."""
+    token = Token.objects.filter(Q(pk=event.token_id)).first()
+    name = event.token_name
+    return row_link(request, token, name or token.name) if token else name
+
+
+def _session(request: HttpRequest, event: CallEvent) -> Any:
+    """The session by its id, a link to its page where there still is one."""
+    key = event.session_id
+    session = Session.objects.filter(key=key).first() if key else None
+    return row_link(request, session, key) if session else key
 
 
 def _ending(event: CallEvent, gate: Gate) -> Any:
@@ -183,7 +192,13 @@ def lists_with(event: CallEvent) -> list[tuple[Any, str]]:
         (_("Calls of this user"), {"user": event.username}),
         (_("Calls with this token"), {"token": secret or event.token_name}),
         (_("Calls with this secret"), {"secret": secret}),
+        (_("Calls of this session"), _in_session(event, secret)),
         (_("Calls of this tool"), {"tool": event.tool}),
         (_("Calls by this client"), {"client": event.client_name}),
     ]
     return [(said, urlencode(query)) for said, query in found if all(query.values())]
+
+
+def _in_session(event: CallEvent, secret: str) -> dict[str, str]:
+    """With the token, by whose index its calls are found also once the session is deleted."""
+    return {"session": event.session_id} | ({"token": secret} if secret else {})

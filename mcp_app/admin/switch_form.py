@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from mcp_app.admin.entries import Entry, find
 from mcp_app.audit.periods import local, midnight, stored, to_the_minute
 from mcp_app.catalog.registry import servers
-from mcp_app.forms.fields import Choices, MomentField
+from mcp_app.forms.fields import ZONE, Choices, MomentField
 from mcp_app.models import Switch, SwitchKind
 from mcp_app.models.switches import declared, noun_of
 
@@ -57,7 +57,9 @@ class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at 
     target = forms.ChoiceField(
         label=_("What"), help_text=_("A whole server for read-only and maintenance.")
     )
-    ending = forms.ChoiceField(label=_("Ends"), choices=ending_choices, initial=NEVER)
+    ending = forms.ChoiceField(
+        label=_("Ends"), choices=ending_choices, initial=NEVER, help_text=ZONE
+    )
     until = MomentField(label=_("Until"), required=False)
 
     class Meta:
@@ -67,9 +69,6 @@ class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         fields: dict[str, Any] = self.fields
-        zone = gettext("Times are in the time zone %(zone)s.")
-        zone %= {"zone": timezone.get_current_timezone_name()}
-        fields["ending"].help_text = fields["until"].help_text = zone
         self._targets = _targets()
         fields["target"].choices = [
             ("", "---------"),

@@ -15,7 +15,7 @@ from mcp_app.admin.affected import affected
 from mcp_app.admin.display import mark, moment, moment_of, two_lines
 from mcp_app.admin.entries import find, find_switched
 from mcp_app.admin.lifting import LiftPage
-from mcp_app.admin.links import page_url
+from mcp_app.admin.links import back_url, followed, page_url
 from mcp_app.admin.switch_form import SwitchForm, shown_end
 from mcp_app.models import Catalogue, Switch, SwitchKind
 
@@ -91,7 +91,7 @@ class SwitchAdmin(LiftPage):
             fields=[(n, v) for n, v in said.items() if n not in (SURE, "csrfmiddlewaretoken")],
             sure=(SURE, _meant(switch)),
             act=DONE_BY[kind],
-            back=self.page_url("changelist"),
+            back=back_url(request, self.model),
             names_callers=request.user.has_perm("mcp_app.view_callevent"),
         )
 
@@ -100,11 +100,12 @@ class SwitchAdmin(LiftPage):
         if obj is None:
             return ("kind", "target", "reason", "ending", "until")
         known = ("kind", "server", "noun", "name", "reason", UNTIL, *STORY)
-        return (*known, *self._ways(request, obj))
+        return (*followed(request, self.model, known), *self._ways(request, obj))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """What is known of one beside its columns."""
-        return (UNTIL, *STORY, *self._ways(request, obj))
+        known = followed(request, self.model, STORY)
+        return (UNTIL, *known, *self._ways(request, obj))
 
     def _ways(self, request: HttpRequest, switch: Switch | None) -> tuple[Any, ...]:
         """A link to what it is for, for those who may follow it."""

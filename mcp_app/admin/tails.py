@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from mcp_app.admin.call_filters import FormFilter, ResultFilter, ToolFilter, UserFilter
-from mcp_app.admin.display import client_text, duration, tone
+from mcp_app.admin.display import caller_text, client_text, duration, tone
 from mcp_app.admin.pages import Page
 from mcp_app.admin.stops import StopPage
 from mcp_app.audit.periods import local
@@ -132,7 +132,7 @@ def _row(event: CallEvent) -> dict[str, Any]:
         "zone": at.tzname() or "",
         "call": event.tool or event.method,
         "client": client_text(event),
-        "user": event.username or event.address or "",
+        "user": caller_text(event),
         "token": token,
         "outcome": event.get_outcome_display(),
         "tone": tone(event.outcome),

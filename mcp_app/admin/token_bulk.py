@@ -28,7 +28,8 @@ class TokenBulk(TokenActs):
             return None
         form = GraceForm(request.POST if "confirmed" in request.POST else None)
         if not form.is_valid():
-            pairs = [(token, newest_secret_id(token)) for token in tokens]
+            seen = _expected if form.is_bound else _newest
+            pairs = [(token, seen(request, token)) for token in tokens]
             title = _("Rotate the selected tokens?")
             return self.page(request, "rotate_selected", title, pairs=pairs, form=form)
         shown, skipped = [], []
@@ -61,6 +62,10 @@ class TokenBulk(TokenActs):
         said = _("Choose at most %(n)d tokens at once.") % {"n": MOST_AT_ONCE}
         self.message_user(request, said, messages.ERROR)
         return None
+
+
+def _newest(_request: HttpRequest, token: Token) -> int | None:
+    return newest_secret_id(token)
 
 
 def _expected(request: HttpRequest, token: Token) -> int | None:

@@ -1,11 +1,13 @@
 """Tokens in the admin: the list, the form that issues one, the page of one."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect, RelatedFieldWidgetWrapper
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -14,9 +16,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from mcp_app.admin.deleting import DeletePages
 from mcp_app.admin.display import badge, codes, lines, moment, moment_of, two_lines
 from mcp_app.admin.filters import OwnerFilter, StatusFilter
 from mcp_app.admin.histories import history
+from mcp_app.admin.links import followed
 from mcp_app.admin.subjects import SOURCE
 from mcp_app.admin.token_bulk import TokenBulk
 from mcp_app.admin.token_pages import Shown
@@ -24,7 +28,7 @@ from mcp_app.audit.search import lookup_in
 from mcp_app.audit.token_uses import Grace, graces, uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
 from mcp_app.forms.tokens import NewTokenForm, TokenForm
-from mcp_app.models import Token
+from mcp_app.models import Session, Token
 from mcp_app.models.limits import unknown
 from mcp_app.transports.reach import reach_of
 
@@ -61,6 +65,18 @@ class UserSelect(AutocompleteSelect):
         named = {"data-placeholder": gettext("Find a user"), "data-name": gettext("User")}
         return attrs | named
 
+    def optgroups(self, name: str, value: Sequence[str], attr: Any = None) -> Any:
+        """Without what is no key, as of a form that asked for a name: Django's fails on that."""
+        return super().optgroups(name, list(filter(_is_user_key, value)), attr)
+
+
+def _is_user_key(value: Any) -> bool:
+    try:
+        get_user_model()._meta.pk.to_python(value)
+    except ValidationError:
+        return False
+    return True
+
 
 def _old_secret(grace: Grace) -> SafeString:
     told = {
@@ -82,7 +98,7 @@ def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
 
 
 @admin.register(Token)
-class TokenAdmin(TokenBulk):
+class TokenAdmin(DeletePages, TokenBulk):
     """Issue, look at, rename, narrow, rotate and revoke tokens."""
 
     list_display = (
@@ -97,6 +113,7 @@ class TokenAdmin(TokenBulk):
     search_help_text = _("A token's name, note or prefix, or a user.")
     show_facets = admin.ShowFacets.NEVER
     actions = ("rotate_tokens", "revoke_tokens")
+    parts = (Session,)
 
     class Media:
         css: ClassVar = {"all": ["mcp_app/tokens.css"]}
@@ -131,8 +148,9 @@ class TokenAdmin(TokenBulk):
             return ASKED
         changes = self._changes(request, obj)
         narrowing = (*NARROWING, "expires_at") if changes else (*NARROWED, EXPIRES)
-        known = ("name", "user", *narrowing, "note")
-        return [(None, {"fields": known}), (_("State"), {"fields": STORY})]
+        known = followed(request, self.model, ("name", "user", *narrowing, "note"))
+        story = followed(request, self.model, STORY)
+        return [(None, {"fields": known}), (_("State"), {"fields": story})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """A token never changes hands, and one that is over does nothing any more."""
@@ -140,7 +158,7 @@ class TokenAdmin(TokenBulk):
             return ()
         dead = ("name",) if obj.is_over else ()
         kept = () if self._changes(request, obj) else (*NARROWED, EXPIRES)
-        return ("user", *dead, *kept, *STORY)
+        return followed(request, self.model, ("user", *dead, *kept, *STORY))
 
     def _changes(self, request: HttpRequest, token: Token) -> bool:
         """Whether the person may change what the token may do."""

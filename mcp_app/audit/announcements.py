@@ -16,9 +16,11 @@ from mcp_app.audit.background import Background
 from mcp_app.audit.storage import Entry
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
+from mcp_app.seldom import SeldomLog
 from mcp_app.signals import tool_called, tool_denied
 
 logger: Final = logging.getLogger("mcp_app.audit")
+_hook_failed: Final = SeldomLog(logger, logging.ERROR)
 
 MOST_WAITING: Final = 1000
 """Beyond it, events are not announced; they are stored all the same."""
@@ -90,9 +92,9 @@ def _announce(entry: Entry) -> None:
     for hook in settings.ON_CALL:
         try:
             _callable(hook)(event)
-        except BaseException:
+        except BaseException as error:
             # Whatever it raises, the thread has others to tell.
-            logger.exception("MCP_APP['ON_CALL'] %r failed", hook)
+            _hook_failed.note("MCP_APP['ON_CALL'] %r failed", hook, error=error, about=repr(hook))
 
 
 def _as_its_row(entry: Entry) -> CallRecord:

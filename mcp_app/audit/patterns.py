@@ -26,21 +26,25 @@ Span = tuple[int, int]
 
 # No pattern below matches without one of these: most texts have none and are done in one pass.
 # Each begins with one character and no set of them: only then a search skips all others quickly.
+# So do the alternatives of the patterns below.
+_CARD_STARTS: Final = r"2[\d -]{11}|3[\d -]{11}|4[\d -]{11}|5[\d -]{11}|6[\d -]{11}"
 _SUSPECT: Final = re.compile(
     r":|=|mcp_|eyJ|-----|gh[opsur]_|github_pat|sk-|pk_|rk_|sk_|xox|AKIA|AIza"
     r"|B(?i:earer|asic)|b(?i:earer|asic)|T(?i:oken)|t(?i:oken)"
-    # What a card's number begins with.
-    r"|2[\d -]{11}|3[\d -]{11}|4[\d -]{11}|5[\d -]{11}|6[\d -]{11}"
-    rf"|{token_form.BASE64_STARTS}"
+    rf"|{_CARD_STARTS}|{token_form.BASE64_STARTS}"
 )
 _LEAST: Final = 16  # of the hidden characters of a token of ours; words in names are shorter
 # Every repetition is bounded or cannot restart inside its own match, so that no text is slow.
 _TOKENS: Final = re.compile(
     rf"{token_form.plain(_LEAST)}"
     r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [^-]{0,60}-----|\Z)"
-    r"|(?<![0-9A-Za-z])(?:gh[opsur]_[0-9A-Za-z]{20,}|github_pat_\w{20,}"
-    r"|sk-[\w-]{20,}|[prs]k_(?:live|test)_\w{16,}|xox[abeoprs]-[\w-]{10,}"
-    r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,})",
+    r"|g(?<![0-9A-Za-z]g)(?:h[opsur]_[0-9A-Za-z]{20,}|ithub_pat_\w{20,})"
+    r"|s(?<![0-9A-Za-z]s)k-[\w-]{20,}"
+    r"|p(?<![0-9A-Za-z]p)k_(?:live|test)_\w{16,}"
+    r"|r(?<![0-9A-Za-z]r)k_(?:live|test)_\w{16,}"
+    r"|s(?<![0-9A-Za-z]s)k_(?:live|test)_\w{16,}"
+    r"|x(?<![0-9A-Za-z]x)ox[abeoprs]-[\w-]{10,}"
+    r"|A(?<![0-9A-Za-z]A)(?:KIA[0-9A-Z]{16}|Iza[\w-]{30,})",
     re.DOTALL,
 )
 _ENCODES: Final = re.compile(token_form.ENCODES)
@@ -49,11 +53,13 @@ _BASE64: Final = re.compile(token_form.base64(_LEAST))
 _DOTTED: Final = re.compile(r"(?<![\w-])[\w-]{8,}(?:\.[\w-]*)+")
 # The value stands in a lookahead, so that one credential does not hide the next.
 _SCHEMES: Final = re.compile(
-    r"bearer\s{1,8}(?=([^\s\"',;]+))|token\s{1,8}(?=([0-9a-f]{32,}))", re.IGNORECASE
+    r"(?:B(?i:earer)|b(?i:earer))\s{1,8}(?=([^\s\"',;]+))"
+    r"|(?:T(?i:oken)|t(?i:oken))\s{1,8}(?=([0-9A-Fa-f]{32,}))"
 )
-_BASIC: Final = re.compile(r"basic\s{1,8}(?=([\w+/-]{4,}={0,2}))", re.IGNORECASE)
+_BASIC: Final = re.compile(r"[Bb](?i:asic)\s{1,8}(?=([\w+/-]{4,}={0,2}))")
 _HEADERS: Final = re.compile(
-    r"(?:authorization|cookie)[\"']?\s{0,8}[:=]\s{0,8}([\"']?[^\r\n\"']+)", re.IGNORECASE
+    r"(?:A(?i:uthorization)|a(?i:uthorization)|C(?i:ookie)|c(?i:ookie))"
+    r"[\"']?\s{0,8}[:=]\s{0,8}([\"']?[^\r\n\"']+)"
 )
 _URLS: Final = re.compile(r"://[^/\s:@]{0,256}:([^@\s/]{1,1024})@")
 _NAMES: Final = re.compile(r"(?<!\w)(\w[\w-]{0,63})[\"')\]\\]{0,3}\s{0,4}(?:=>|[=:]{1,2})\s{0,4}")
@@ -73,6 +79,7 @@ _VALUE: Final = re.compile(
 _DIGITS: Final = re.compile(r"(?<!\d)\d{3,19}(?!\d)(?:[ -]\d{3,19}(?!\d))*")
 _GROUP: Final = re.compile(r"\d+")
 _MOST_GROUPS: Final = 6
+_MAYBE_CARD: Final = re.compile(_CARD_STARTS)
 _CARD: Final = re.compile(r"[3-6]\d{12,18}|2[2-7]\d{14}")
 
 
@@ -166,6 +173,8 @@ def is_card(digits: str) -> bool:
 
 def _web_tokens(text: str) -> Iterator[Span]:
     """JSON web tokens, whatever letters stand right before them."""
+    if "eyJ" not in text:
+        return
     for dotted in _DOTTED.finditer(text):
         start = dotted[0].find("eyJ")
         if start >= 0:
@@ -201,6 +210,8 @@ def _is_user_and_password(encoded: str) -> bool:
 
 
 def _cards(text: str) -> Iterator[Span]:
+    if not _MAYBE_CARD.search(text):
+        return
     for run in _DIGITS.finditer(text):
         groups = [match.span() for match in _GROUP.finditer(text, *run.span())]
         for first, (start, _) in enumerate(groups):

@@ -1,11 +1,11 @@
-"""How calls are looked for by user and token, also after those were deleted."""
+"""How calls are looked for by user, token and session, also after those were deleted."""
 
 import re
 
 from django.contrib.auth import get_user_model
 from django.db.models import Q
 
-from mcp_app.models import Token, TokenSecret
+from mcp_app.models import Session, Token, TokenSecret
 
 
 def of_user(username: str) -> Q:
@@ -30,3 +30,17 @@ def of_token(typed: str) -> Q:
     keys = [*by_prefix, *by_name[:100]]
     gone = Q(token__isnull=True, token_name=typed)
     return Q(token__in=keys) | Q(token_lookup=prefix) | gone
+
+
+def of_session(key: str) -> Q:
+    """Calls of a session, by its whole id: the index over tokens, or users, finds its holder's.
+
+    What others sent under that id is not its.
+    """
+    session = Session.objects.filter(key=key).first()
+    said = Q(session_id=key)
+    if session is None:
+        return said
+    if session.token_id is not None:
+        return said & Q(token=session.token_id)
+    return said & Q(user=session.user_id) if session.user_id is not None else said

@@ -15,9 +15,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.tokens import rotate, save_new
+from mcp_app.auth.tokens import AlreadyIssued, rotate, save_new
 from mcp_app.conf import settings
-from mcp_app.models import Token
+from mcp_app.models import Token, TokenSecret
 from mcp_app.scopes import carried
 
 
@@ -82,12 +82,14 @@ def issue_own(token: Token, *, lookup: str, now: datetime | None = None) -> Secr
     Raises:
         ValidationError: beyond a limit, or not possible for anybody. Of two at once that would
             exceed the number together, one is refused.
-        AlreadyIssued: as `save_new`.
+        AlreadyIssued: as `save_new`, also where that token was the last one allowed.
     """
     now = now or timezone.now()
     check_limits(token, now)
     with transaction.atomic(using=_database()):
         token.user = _held(token.user)
+        if TokenSecret.objects.using(_database()).filter(lookup=lookup).exists():
+            raise AlreadyIssued(lookup)
         if count(token.user) >= settings.ACCOUNT_TOKENS:
             message = _("You have %(n)d tokens, which is as many as you may. Revoke one first.")
             raise ValidationError(message % {"n": settings.ACCOUNT_TOKENS}, code="too_many")

@@ -5,6 +5,8 @@ from typing import Any, ClassVar, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.functional import lazy
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
@@ -68,6 +70,15 @@ def gone_choices(field: str, names: Any) -> Choices:
     """Those of a token's `scopes` or `tools` that mean nothing any more."""
     told = gettext("no longer declared: it allows nothing")
     return [(name, format_html(_GONE_LABEL, name, told)) for name in sorted(unknown(field, names))]
+
+
+def _zone() -> str:
+    said = gettext("Times are in the time zone %(zone)s.")
+    return said % {"zone": timezone.get_current_timezone_name()}
+
+
+ZONE: Final = lazy(_zone, str)()
+"""For a form that asks for moments, or names some."""
 
 
 class MomentField(forms.DateTimeField):

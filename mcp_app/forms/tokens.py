@@ -14,6 +14,7 @@ from mcp_app.auth.hashing import new_lookup
 from mcp_app.auth.tokens import LONGEST_GRACE, check_expiry, check_user
 from mcp_app.conf import settings
 from mcp_app.forms.fields import (
+    ZONE,
     Choices,
     MomentField,
     ToolsField,
@@ -99,7 +100,7 @@ class NewTokenForm(TokenForm):
     """Issue a token. `prefix` is chosen when the form is shown, so that it is answered once."""
 
     expiry = forms.ChoiceField(label=_("Expires"), choices=expiry_choices, initial="90")
-    expires_at = MomentField(label=_("Date"), required=False)
+    expires_at = MomentField(label=_("Date"), required=False, help_text=ZONE)
     lookup = forms.RegexField(
         r"\A[0-9A-Za-z]{12}\Z", widget=forms.HiddenInput, initial=new_lookup, label=""
     )

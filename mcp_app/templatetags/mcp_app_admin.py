@@ -43,7 +43,7 @@ def mcp_app_closures(context: Mapping[str, Any]) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def mcp_app_calls(context: Mapping[str, Any], of: Any) -> str:
-    """The address of the calls of a user, with a token or one secret, for who may see them."""
+    """The address of the calls of a user or session, with a token or secret, for who may see it."""
     from mcp_app.admin.links import calls_url
 
     return calls_url(context["request"], of) if of else ""
@@ -88,6 +88,38 @@ def mcp_app_page(context: Mapping[str, Any], slug: str, **query: str) -> str:
     from mcp_app.models import Catalogue
 
     return page_url(context["request"], Catalogue, slug, query)
+
+
+@register.simple_tag(takes_context=True)
+def mcp_app_index(context: Mapping[str, Any], opts: Any) -> str:
+    """The address of the app's page, for those who may do something with its models."""
+    from mcp_app.admin.links import app_url
+
+    return app_url(context["request"], opts.model)
+
+
+@register.simple_tag(takes_context=True)
+def mcp_app_list(context: Mapping[str, Any], opts: Any) -> str:
+    """The address of a model's list, for those who may see it."""
+    from mcp_app.admin.links import list_url
+
+    return list_url(context["request"], opts.model)
+
+
+@register.simple_tag(takes_context=True)
+def mcp_app_row(context: Mapping[str, Any], row: Any) -> str:
+    """The address of a row's page, for those who may see it."""
+    from mcp_app.admin.links import change_url
+
+    return change_url(context["request"], row) if row else ""
+
+
+@register.simple_tag(takes_context=True)
+def mcp_app_back(context: Mapping[str, Any], opts: Any, row: Any = None) -> str:
+    """Where a form leads that is left unsent: to what it is about, as near as the person may."""
+    from mcp_app.admin.links import back_url
+
+    return back_url(context["request"], opts.model, row)
 
 
 @register.filter
@@ -185,6 +217,14 @@ def beside_filters(changelist: Any) -> list[tuple[str, str]]:
     fields = {name for spec in changelist.filter_specs for name in spec.expected_parameters()}
     said = changelist.filter_params.items()
     return [(name, value) for name, values in said if name not in fields for value in values]
+
+
+@register.filter
+def unread(changelist: Any) -> list[Any]:
+    """The fields of a list's filters in which something cannot be read."""
+    from mcp_app.admin.call_filters import unread as found
+
+    return found(changelist.filter_specs)
 
 
 def _labelled(cell: str, label: str) -> SafeString:

@@ -7,9 +7,9 @@ call two. Waiting for a commit happens here, on the loop, never in a lane.
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp_app.conf import settings
 from mcp_app.dispatch.calls import Call, Ran
@@ -397,7 +397,7 @@ class Conversation:
         return self._submit(READ, self._enter, ahead_of(exchange.incoming, exchange.announced))
 
     def _submit(self, lane: Lane, job: Callable[[], Step], ahead: Ahead | None = None) -> Hop:
-        place = Place()
+        place = Place(self._owner_in(lane))
         hop: Hop = lane.submit(job, place, ahead)
         patience = self._patience()
         if patience == _USUAL:
@@ -418,6 +418,15 @@ class Conversation:
         if self._looking is not None:
             self._looking.cancel()
             self._looking = None
+
+    def _owner_in(self, lane: Lane) -> Hashable | None:
+        """Whose turn a hop takes; None for nobody's in particular.
+
+        A request's first hop finds out whose it is: until then it is its credential's.
+        """
+        if lane is WRITE and self._inbound is not None:
+            return cast("Hashable | None", self._inbound.caller.user.pk)
+        return self._exchange.incoming.sender
 
     def _look_later(self, hop: Hop, place: Place, patience: float) -> None:
         self._looking = self._loop.call_later(patience, self._look, hop, place)

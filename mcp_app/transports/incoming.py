@@ -55,6 +55,12 @@ class Incoming:
         self._body: bytes | None = None
 
     @property
+    def sender(self) -> int | None:
+        """Something that requests with the same `Authorization` share, and says nothing of it."""
+        credential = self.headers.get("authorization")
+        return hash(credential) if credential else None
+
+    @property
     def request(self) -> HttpRequest:
         """Django's request, the same one for all who ask; few calls need any."""
         if self._request is None:

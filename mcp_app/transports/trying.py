@@ -24,12 +24,15 @@ class Tried:
     Attributes:
         refusal: what the caller was told instead of a result; empty where there is one.
         result: as a client would read it, without the envelope.
+        outcome: how it ended, as the call log has it; empty where it was refused before it was a
+            call.
         size: bytes of the whole answer.
         event: the key of its row in the call log; None where none was stored.
     """
 
     refusal: str = ""
     result: Mapping[str, Any] | None = None
+    outcome: str = ""
     size: int = 0
     event: int | None = None
 
@@ -65,7 +68,11 @@ def call(
     except ProtocolError as error:
         return Tried(error.message)
     reply = endpoint_for(server).reply(inbound)
-    answer, event = json.loads(reply.body), inbound.record.pk
-    if "error" in answer:
-        return Tried(answer["error"]["message"], size=len(reply.body), event=event)
-    return Tried(result=answer["result"], size=len(reply.body), event=event)
+    answer, record = json.loads(reply.body), inbound.record
+    return Tried(
+        refusal=answer.get("error", {}).get("message", ""),
+        result=answer.get("result"),
+        outcome=str(record.outcome),
+        size=len(reply.body),
+        event=record.pk,
+    )

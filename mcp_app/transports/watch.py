@@ -19,12 +19,14 @@ from mcp_app.access.switches import any_ended
 from mcp_app.auth.liveness import find_standing
 from mcp_app.conf import settings
 from mcp_app.dispatch.listening import Credential
+from mcp_app.seldom import SeldomLog
 from mcp_app.transports import shutdown
 from mcp_app.transports.about import About
 from mcp_app.transports.bus import LOST, Subscription, bus
 from mcp_app.work.lanes import READ
 
 logger: Final = logging.getLogger("mcp_app.streams")
+_unchecked: Final = SeldomLog(logger, logging.ERROR)
 
 LISTS_TOPIC: Final = "lists"
 """Where it is told that lists may have changed."""
@@ -139,8 +141,8 @@ class StreamWatch:
             try:
                 await self._end_what_is_over()
                 await self._tell_of_ended_switches()
-            except Exception:
-                logger.exception("Open streams could not be checked")
+            except Exception as error:
+                _unchecked.note("Open streams could not be checked", error=error)
 
     def _patience(self) -> float:
         """Seconds until it is worth a look, if nothing is told before."""

@@ -11,14 +11,17 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Final
 
 from asgiref.sync import SyncToAsync, _restore_context
+
+from mcp_app.work.turns import Turns
 
 logger: Final = logging.getLogger("mcp_app.work")
 
@@ -95,6 +98,7 @@ class Crew:
     Args:
         workers: the pool that the threads belong to.
         most: how many may work at once; asked anew each time.
+        at_work: how many jobs of each owner are at work.
         ready: called in a thread that was woken, before its first job.
     """
 
@@ -103,25 +107,32 @@ class Crew:
         workers: ThreadPoolExecutor,
         most: Callable[[], int],
         ready: Callable[[], None] = lambda: None,
+        at_work: Mapping[Hashable, int] = MappingProxyType({}),
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._workers = workers
         self._most = most
         self._ready = ready
         self._lock = threading.Lock()
-        self._waiting: deque[Job] = deque()
+        self._waiting: Turns[Job] = Turns(at_work)
         self._back: deque[Job] = deque()
         self._active = 0
         self._came_back = self._seen = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def submit(
-        self, function: Callable[[], Any], ahead: Ahead | None = None
+        self,
+        function: Callable[[], Any],
+        ahead: Ahead | None = None,
+        owner: Hashable | None = None,
     ) -> asyncio.Future[Any]:
-        """Have `function` called in a thread. One whose future is cancelled before is not."""
+        """Have `function` called in a thread. One whose future is cancelled before is not.
+
+        Where several owners wait they take turns; a job without one waits for itself alone.
+        """
         job = Job(function, self._loop.create_future(), ahead)
         with self._lock:
-            self._waiting.append(job)
+            self._waiting.append(job, owner)
             is_alone = not self._active
             self._active += is_alone
         if is_alone:
@@ -207,10 +218,10 @@ class Crew:
             self._came_back += 1
 
     def _next(self) -> Job | None:
-        """The oldest job that waits, prepared; None where the thread is not needed any more."""
+        """The next job, prepared; None where the thread is not needed any more."""
         with self._lock:
             while self._waiting:
-                job = self._waiting.popleft()
+                job = self._waiting.pop()
                 if not job.future.cancelled():
                     break
             else:

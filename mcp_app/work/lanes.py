@@ -47,15 +47,17 @@ class Lane:
     ) -> "asyncio.Future[Result]":
         """Have `job` called on one of the lane's threads, for the running event loop.
 
-        Who waits for `job` no longer gives up `place`, so that no other job has to.
+        Who waits for `job` no longer gives up `place`, so that no other job has to. Where jobs of
+        several owners wait, whoever has the fewest at work is next.
 
         With `MCP_APP["WORKERS"] = 0` the job runs where Django's own sync code runs under ASGI,
         which is what a test inside a transaction needs; nothing is prepared ahead.
         """
         if not settings.WORKERS:
             return _here(job)
-        doing = partial(_clean, job, place or Place(), self._pool())
-        return self._crews.here().submit(doing, ahead)
+        place = place or Place()
+        doing = partial(_clean, job, place, self._pool())
+        return self._crews.here().submit(doing, ahead, place.owner)
 
     def _pool(self) -> Workers:
         if self._workers is None:
@@ -64,7 +66,7 @@ class Lane:
 
     def _crew(self, _: asyncio.AbstractEventLoop) -> Crew:
         workers = self._pool()
-        return Crew(workers, workers.count, give_back_connections)
+        return Crew(workers, workers.count, give_back_connections, workers.at_work)
 
     def _forget(self) -> None:
         self._workers = None

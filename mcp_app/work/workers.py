@@ -6,7 +6,7 @@ threads than turns; who has none waits for one.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import Enum
@@ -41,6 +41,8 @@ class Workers(ThreadPoolExecutor):
         self._queued = 0
         self._aside = dict.fromkeys(Aside, 0)
         self._unfinished = 0
+        self.at_work: dict[Hashable, int] = {}
+        """How many turns each owner's jobs have now."""
 
     def submit(
         self,
@@ -82,7 +84,7 @@ class Workers(ThreadPoolExecutor):
         """How many threads there may be now."""
         return self._max_workers
 
-    def enter(self) -> None:
+    def enter(self, owner: Hashable | None = None) -> None:
         """Take a turn, once there is one."""
         with self._counting:
             while self._turns <= 0:
@@ -90,44 +92,65 @@ class Workers(ThreadPoolExecutor):
                 self._free.wait()
                 self._queued -= 1
             self._turns -= 1
+            self._count_turn(owner)
 
-    def leave(self) -> None:
+    def leave(self, owner: Hashable | None = None) -> None:
         """Give it back."""
         with self._counting:
             self._turns += 1
+            self._uncount_turn(owner)
             if self._queued:
                 self._free.notify()
 
-    def step_aside(self, why: Aside) -> bool:
+    def _count_turn(self, owner: Hashable | None) -> None:
+        if owner is not None:
+            self.at_work[owner] = self.at_work.get(owner, 0) + 1
+
+    def _uncount_turn(self, owner: Hashable | None) -> None:
+        if owner is None:
+            return
+        left = self.at_work[owner] - 1
+        if left:
+            self.at_work[owner] = left
+        else:
+            del self.at_work[owner]
+
+    def step_aside(self, why: Aside, owner: Hashable | None = None) -> bool:
         """Let another job have the turn; False where too many have done so for this reason."""
         with self._counting:
             if self._aside[why] >= self._count * _MOST[why]:
                 return False
             self._aside[why] += 1
             self._max_workers += 1
-        self.leave()
+        self.leave(owner)
         self._see_to_threads()
         return True
 
-    def step_back(self, why: Aside) -> None:
+    def step_back(self, why: Aside, owner: Hashable | None = None) -> None:
         """Work again, at once: others may wait for what this job holds. The next turn is owed."""
         with self._counting:
             self._aside[why] -= 1
             self._max_workers -= 1
             self._turns -= 1
+            self._count_turn(owner)
 
 
 class Place:
-    """One job's place in a lane, which it can lose before it ends."""
+    """One job's place in a lane, which it can lose before it ends.
 
-    def __init__(self) -> None:
+    Args:
+        owner: whose job it is, so that owners take turns; None for nobody in particular.
+    """
+
+    def __init__(self, owner: Hashable | None = None) -> None:
+        self.owner = owner
         self._lock = threading.Lock()
         self._workers: Workers | None = None
         self._aside: Aside | None = None
 
     def begin(self, workers: Workers) -> None:
         """The job runs now, or as soon as it is its turn."""
-        workers.enter()
+        workers.enter(self.owner)
         self._workers = workers
 
     def give_up(self) -> None:
@@ -155,19 +178,19 @@ class Place:
             self._step_back(Aside.LATE)
             workers, self._workers = self._workers, None
         if workers is not None:
-            workers.leave()
+            workers.leave(self.owner)
 
     def _step_aside(self, why: Aside) -> bool:
         """Whether it is aside now, for whatever reason."""
         with self._lock:
             if self._workers is None:
                 return False
-            if self._aside is None and self._workers.step_aside(why):
+            if self._aside is None and self._workers.step_aside(why, self.owner):
                 self._aside = why
             return self._aside is not None
 
     def _step_back(self, why: Aside) -> None:
         """With the lock held."""
         if self._workers is not None and self._aside is why:
-            self._workers.step_back(why)
+            self._workers.step_back(why, self.owner)
             self._aside = None

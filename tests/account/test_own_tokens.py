@@ -59,6 +59,16 @@ def test_the_same_form_sent_again_makes_no_second_token(browser: Client) -> None
     assert Token.objects.count() == 1
 
 
+def test_the_form_of_the_last_token_sent_again_says_that_it_was_sent(browser: Client) -> None:
+    browser.post(url("issue"), new(browser, name="first"))
+    last = new(browser, name="last")
+    assert secrets_on(browser.post(url("issue"), last))
+    again = browser.post(url("issue"), last)
+    assert again.status_code == 409
+    assert "was sent before" in text_of(again)
+    assert Token.objects.count() == 2
+
+
 def test_rotating_says_who_is_cut_off_and_keeps_the_old_one_for_the_grace(
     browser: Client,
 ) -> None:

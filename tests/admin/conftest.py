@@ -1,17 +1,21 @@
 """People of the admin by what they may do, and a token of somebody's."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from weakref import WeakSet
 
 import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
+from django.utils import timezone
 
+from mcp_app.access.switches import switch_for, turn
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.tokens import issue
+from mcp_app.auth.tokens import issue, rotate
 from mcp_app.catalog import registry
-from mcp_app.models import Token
+from mcp_app.models import CallEvent, CallOutcome, Session, Token
+from tests.admin.pages import url
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +74,74 @@ def staff_client(django_user_model: Any, db: None) -> Callable[..., Client]:
 def issued(ana: Any) -> tuple[Token, Secret]:
     """A token of Ana's and its secret."""
     return issue(user=ana, name="laptop", scopes=["rooms:write"])
+
+
+@pytest.fixture
+def every_page(ana: Any) -> dict[str, str]:
+    """The address of each page, of rows that there are."""
+    now = timezone.now()
+    token, _ = issue(user=ana, name="laptop", note="noteoftoken", expires_at=now + timedelta(3))
+    rotate(token, grace=timedelta(days=1))
+    newest = token.secrets.latest("pk")
+    version = "2025-11-25"
+    session = Session.objects.create(
+        key="s", user=ana, token=token, client_name="clientofsession", protocol_version=version
+    )
+    called: dict[str, Any] = {
+        **{"user": ana, "username": "ana", "token": token, "token_name": "laptop"},
+        **{"token_lookup": newest.lookup, "method": "tools/call", "tool": "list_rooms"},
+    }
+    denied = CallOutcome.DENIED
+    call = CallEvent.objects.create(**called, outcome=denied, error_text="textofcall")
+    running = CallEvent.objects.create(
+        **called, outcome=CallOutcome.STARTED, correlation_id="a" * 32
+    )
+    switch = turn(switch_for("read_only", "default", reason="Count.", by=ana))
+
+    tool = "?of=default:tool:list_rooms"
+
+    def of(model: str, page: str, *args: Any) -> str:
+        return url(page, *args, model=model)
+
+    return {
+        "token list": of("token", "changelist"),
+        "issue": of("token", "add"),
+        "reach": of("token", "reach"),
+        "token": of("token", "change", token.pk),
+        "token history": of("token", "history", token.pk),
+        "delete token": of("token", "delete", token.pk),
+        "rotate": of("token", "rotate", token.pk),
+        "revoke": of("token", "revoke", token.pk),
+        "end secret": of("token", "end_secret", token.pk, newest.lookup),
+        "calls": of("callevent", "changelist"),
+        "add call": of("callevent", "add"),
+        "call": of("callevent", "change", call.pk),
+        "call history": of("callevent", "history", call.pk),
+        "delete call": of("callevent", "delete", call.pk),
+        "overview": of("callevent", "overview"),
+        "csv": of("callevent", "export", "csv"),
+        "jsonl": of("callevent", "export", "jsonl"),
+        "tail": of("callevent", "tail"),
+        "tail rows": of("callevent", "tail_rows"),
+        "stop": of("callevent", "stop", running.pk),
+        "sessions": of("session", "changelist"),
+        "add session": of("session", "add"),
+        "session": of("session", "change", session.pk),
+        "session history": of("session", "history", session.pk),
+        "delete session": of("session", "delete", session.pk),
+        "connected": of("session", "connected"),
+        "end stream": of("session", "end_stream"),
+        "end session": of("session", "end", session.pk),
+        "switches": of("switch", "changelist"),
+        "set switch": of("switch", "add"),
+        "switch": of("switch", "change", switch.pk),
+        "switch history": of("switch", "history", switch.pk),
+        "delete switch": of("switch", "delete", switch.pk),
+        "lift": of("switch", "lift", switch.pk),
+        "catalogue": of("catalogue", "changelist"),
+        "entry": of("catalogue", "entry") + tool,
+        "explain": of("catalogue", "explain"),
+        "view as": of("catalogue", "view-as"),
+        "callers": of("catalogue", "callers"),
+        "try": of("catalogue", "try") + tool,
+    }

@@ -9,6 +9,7 @@ from django.core import serializers
 from django.test import Client
 from django.urls import reverse
 
+LINK = re.compile(r'(?:href|action|data-url|data-rows)="([^"]*)"')
 TEXT = re.compile(r"mcp_[0-9A-Za-z]{12}_[0-9A-Za-z]{39}")
 
 
@@ -44,3 +45,9 @@ def traces(client: Client, response: Any) -> str:
             str(decoded),
         )
     )
+
+
+def html(answer: Any) -> str:
+    """A page; of files and pieces for scripts nothing, which have no links."""
+    is_page = answer["Content-Type"].startswith("text/html")
+    return answer.content.decode() if is_page else ""

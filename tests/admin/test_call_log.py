@@ -1,5 +1,6 @@
 """The call log: read-only, escaped, and made for a table that is never counted (D-083, D-085)."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +17,7 @@ from mcp_app.audit.outcomes import GROUP_MEANINGS, GROUPS, MEANINGS, OutcomeGrou
 from mcp_app.audit.seals import seal
 from mcp_app.auth.hashing import Secret
 from mcp_app.dispatch.interfaces import Decision, Outcome
-from mcp_app.models import CallDecision, CallEvent, CallOutcome, Token
+from mcp_app.models import CallDecision, CallEvent, CallOutcome, Session, Token
 from tests.admin.pages import url as page_url
 from tests.admin.words import words
 
@@ -168,21 +169,30 @@ def test_days_are_those_of_the_current_time_zone(
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "told"),
     [
-        {"since": "yesterday"},
-        {"until": "9999-12-31"},
-        {"since": "0001-01-01"},
-        {"until": "2026-02-30"},
-        {"min_ms": "fast"},
-        {"result": "fine"},
+        ({"since": "yesterday"}, "From “yesterday”: Not a day or moment: write 2026-11-30"),
+        ({"until": "9999-12-31"}, "Until “9999-12-31”: Not a day or moment"),
+        ({"since": "0001-01-01"}, "From “0001-01-01”: Not a day or moment"),
+        ({"until": "2026-02-30"}, "Until “2026-02-30”: Not a day or moment"),
+        ({"min_ms": "fast"}, "Took at least, in ms “fast”: Not a number of milliseconds."),
+        ({"max_ms": "nan"}, "Took at most, in ms “nan”: Not a number of milliseconds."),
+        ({"result": "fine"}, "Result “fine”: There is no such result."),
     ],
 )
-def test_what_cannot_be_read_finds_nothing_wrong(
-    query: dict[str, str], boss_client: Client
+def test_what_cannot_be_read_is_told_and_finds_nothing(
+    query: dict[str, str], told: str, boss_client: Client, events: dict[str, CallEvent]
 ) -> None:
-    response = boss_client.get(url("changelist"), query)
-    assert (response.status_code, response["Location"]) == (302, f"{url('changelist')}?e=1")
+    assert found(boss_client, events, **query, user="ana") == set()
+    text = boss_client.get(url("changelist"), {**query, "user": "ana"}).content.decode()
+    assert told in words(text)
+    [(name, value)] = query.items()
+    field = re.search(rf'<(?:input|select) [^>]*id="mcp-filter-{name}"[^>]*>', text)
+    assert field
+    assert f'aria-invalid="true" aria-describedby="mcp-wrong-{name}"' in field[0]
+    assert f'id="mcp-wrong-{name}"' in text
+    assert f'value="{value}"' in text
+    assert 'value="ana"' in text
 
 
 def test_one_choice_finds_whatever_is_not_ok(boss_client: Client, db: None) -> None:
@@ -408,6 +418,23 @@ def test_all_is_offered_only_where_some_are_hidden(
     filtered = boss_client.get(url("changelist"), {"result": "ok"}).content.decode()
     searched = boss_client.get(url("changelist"), {"q": "ana"}).content.decode()
     assert ["Show all</a>)" in text for text in (plain, filtered, searched)] == [False, True, True]
+
+
+def test_a_call_of_nobody_has_its_address_in_the_list_and_live(boss_client: Client) -> None:
+    CallEvent.objects.create(outcome="unauthenticated", method="x", address="203.0.113.9")
+    assert "203.0.113.9" in words(boss_client.get(url("changelist")).content.decode())
+    assert boss_client.get(url("tail_rows")).json()["rows"][0]["user"] == "203.0.113.9"
+
+
+def test_a_session_has_the_calls_of_its_holder_under_its_id(
+    boss_client: Client, events: dict[str, CallEvent], issued: Issued
+) -> None:
+    key = "e" * 32
+    CallEvent.objects.filter(pk__in=[events["ana"].pk, events["nobody"].pk]).update(session_id=key)
+    assert found(boss_client, events, session=key) == {"ana", "nobody"}
+    Session.objects.create(key=key, token=issued[0], user=issued[0].user, protocol_version="x")
+    assert found(boss_client, events, session=key) == {"ana"}, "not what others sent under it"
+    assert found(boss_client, events, session=key[:8]) == set()
 
 
 def test_what_came_of_a_call_is_asked_in_one_place(boss_client: Client) -> None:

@@ -17,7 +17,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 
 from mcp_app.admin import CallEventAdmin
-from mcp_app.models import CallEvent, Token
+from mcp_app.models import CallEvent, Session, Token
 from mcp_app.testing import MCPClient
 from tests.admin.pages import url as page_url
 
@@ -254,6 +254,29 @@ def test_it_leads_to_the_calls_that_share_something(boss_client: Client, denied:
         assert f'<a href="{listed}?{query}">' in text
         found = boss_client.get(f"{listed}?{query}").context["cl"].result_list
         assert [event.pk for event in found] == [denied.pk]
+
+
+def test_a_call_leads_to_its_session_and_that_to_its_calls(
+    boss_client: Client, staff_client: Callable[..., Client], denied: CallEvent, issued: Any
+) -> None:
+    denied.session_id = key = "e" * 32
+    denied.save()
+    token, story = issued[0], url("change", denied.pk)
+    listed = f"{url('changelist')}?session={key}"
+    calls = f"{listed}&token=mcp_{denied.token_lookup}"
+    text = unescape(boss_client.get(story).content.decode())
+    assert f'<a href="{calls}">Calls of this session</a>' in text
+    assert f"<code>{key}</code>" in text, "a session that is deleted has no page"
+    session = Session.objects.create(key=key, token=token, user=token.user, protocol_version="x")
+    page = page_url("change", session.pk, model="session")
+    way = f'<code><a href="{page}">{key}</a></code>'
+    assert way in boss_client.get(story).content.decode()
+    assert f'<a href="{listed}">' in boss_client.get(page).content.decode()
+    for address in (calls, listed):
+        found = boss_client.get(address).context["cl"].result_list
+        assert [event.pk for event in found] == [denied.pk]
+    assert way not in staff_client("view_callevent").get(story).content.decode()
+    assert listed not in staff_client("view_session").get(page).content.decode()
 
 
 def test_a_token_leads_to_its_calls(boss_client: Client, denied: CallEvent, issued: Any) -> None:

@@ -110,7 +110,7 @@ def test_it_tells_of_streams_and_sessions_by_whom_and_where(
     assert "&lt;script&gt;alert(1)" in text
     assert HOSTILE not in text
     assert PASTED not in text
-    assert [session.key for session in page.context["sessions"]] == [legacy.session_id]
+    assert [session.key for session, *_ in page.context["sessions"]] == [legacy.session_id]
     after = boss_client.get(url("connected"))
     assert after.context["lines"] == []
 
@@ -240,3 +240,21 @@ def test_it_works_under_an_admin_site_and_a_prefix_of_ones_own(
     with override_settings(ROOT_URLCONF=type("urls", (), {"urlpatterns": urls})):
         text = boss_client.get(reverse("connected_site:mcp_app_session_connected")).content.decode()
         assert f'href="/back/x/mcp_app/session/{session.pk}/end/"' in text
+
+
+def test_holders_of_sessions_are_links_for_those_who_may_see_them(
+    boss_client: Client, staff_client: Callable[..., Client], session: Session
+) -> None:
+    assert session.user is not None
+    user, token = session.user, session.token
+    ways = [
+        f'<a href="/admin/auth/user/{user.pk}/change/">{user.get_username()}</a>',
+        f'<a href="{page_url("change", token.pk)}">{token.name}</a>',
+    ]
+    watcher = staff_client("watch_session", "end_session")
+    for page in (url("connected"), url("end", session.pk)):
+        text = boss_client.get(page).content.decode()
+        assert all(way in text for way in ways), page
+        told = watcher.get(page).content.decode()
+        assert token.name in told
+        assert not any(way in told for way in ways), page

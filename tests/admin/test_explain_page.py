@@ -197,6 +197,20 @@ def test_it_leads_to_the_user_and_to_the_groups_that_matter(
     assert "Groups that have what the user lacks closers" in words(text)
 
 
+def test_it_leads_to_the_token_whose_limits_are_shut(
+    boss_client: Client, staff_client: Callable[..., Client], ana: Any
+) -> None:
+    token, _ = issue(user=ana, name="narrow", tools=["list_rooms"])
+    query = asked(token=token.secrets.get().lookup)
+    way = f'<a href="{page_url("change", token.pk)}">narrow</a>'
+    assert way in boss_client.get(EXPLAIN, query).content.decode()
+    assert way not in boss_client.get(EXPLAIN, asked()).content.decode()
+    told = staff_client("view_catalogue", "explain_catalogue").get(EXPLAIN, query)
+    assert page_url("change", token.pk) not in told.content.decode()
+    may = staff_client("view_catalogue", "explain_catalogue", "view_token").get(EXPLAIN, query)
+    assert way in may.content.decode()
+
+
 def test_it_leads_to_no_page_that_the_viewer_may_not_see(
     staff_client: Callable[..., Client], guarded: Group
 ) -> None:

@@ -197,6 +197,18 @@ def test_a_wrong_form_issues_nothing(
     assert not Token.objects.exists()
 
 
+def test_a_user_by_name_where_the_form_knows_keys_is_an_error_of_the_field(
+    boss_client: Client, ana: Any
+) -> None:
+    assert boss_client.get(url("add"), {"user": "ana"}).status_code == 200
+    named = form(boss_client, ana, note="for the build") | {"user": "ana"}
+    sent = boss_client.post(url("add"), named)
+    page = sent.content.decode()
+    assert 'id="id_user_error"' in page
+    assert "for the build" in page
+    assert not Token.objects.exists()
+
+
 def test_a_chosen_date_is_when_it_ends(boss_client: Client, ana: Any) -> None:
     data = form(boss_client, ana, expiry="custom", expires_at="2126-12-24T18:00:05")
     assert secrets_on(boss_client.post(url("add"), data))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -90,6 +91,17 @@ def test_every_number_leads_to_the_calls_that_it_counts(
         response = boss_client.get(address.replace("&amp;", "&"))
         assert response.status_code == 200, address
         assert response.context["cl"].result_count == int(number), address
+
+
+def test_the_error_rate_leads_to_what_went_wrong(
+    boss_client: Client, calls: list[CallEvent]
+) -> None:
+    way = re.search(rf'Error rate</dt><dd><a href="({url("changelist")}[^"]*)"', page(boss_client))
+    assert way
+    found = boss_client.get(unescape(way[1])).context["cl"].result_list
+    assert [event.outcome for event in found] == ["failed"]
+    CallEvent.objects.filter(outcome="failed").delete()
+    assert "Error rate</dt><dd>0 %" in page(boss_client), "and of nothing to nothing"
 
 
 def test_an_hour_of_another_zone_leads_to_its_calls(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -137,3 +138,47 @@ def test_moments_are_written_in_one_way_with_the_time_zone(
         text = words(boss_client.get(page).content.decode())
         assert "Times are in the time zone Asia/Tokyo." in text, page
         assert not re.search(r"[ap]\.m\.", text), page
+
+
+@pytest.mark.parametrize(
+    ("model", "said"), [("token", "Issue a token"), ("switch", "Set a switch")]
+)
+def test_the_way_to_a_form_has_the_words_of_the_form(
+    model: str, said: str, boss_client: Client
+) -> None:
+    turn(switch_for("maintenance", "default", reason="Moving."))
+    listed = boss_client.get(url("changelist", model=model)).content.decode()
+    assert re.search(rf'class="addlink">{said}</a>', listed)
+    form = boss_client.get(url("add", model=model)).content.decode()
+    breadcrumbs = form.split('class="breadcrumbs"')[1].split("</div>")[0]
+    assert words(f"<{breadcrumbs}").endswith(f" {said}")
+    for text in (listed, form):
+        assert f"Add {model}" not in words(text.split('id="content"')[1])
+
+
+@pytest.mark.parametrize(
+    ("model", "page", "times"),
+    [
+        ("catalogue", "changelist", 0),
+        ("catalogue", "explain", 0),
+        ("catalogue", "callers", 0),
+        ("catalogue", "view-as", 0),
+        ("session", "changelist", 0),
+        ("token", "add", 1),
+        ("switch", "add", 1),
+        ("callevent", "overview", 1),
+    ],
+)
+def test_the_time_zone_is_named_once_and_where_there_are_times(
+    model: str, page: str, times: int, boss_client: Client
+) -> None:
+    text = words(boss_client.get(url(page, model=model)).content.decode())
+    assert text.count("Times are in the time zone") == times
+
+
+def test_the_end_of_a_closure_has_its_time_zone(boss_client: Client, settings: Any) -> None:
+    settings.TIME_ZONE = "Asia/Tokyo"
+    until = datetime(2126, 1, 1, 12, tzinfo=UTC)
+    turn(switch_for("maintenance", "default", reason="Moving.", until=until))
+    text = words(boss_client.get(url("changelist", model="catalogue")).content.decode())
+    assert "Until 2126-01-01 21:00:00 Asia/Tokyo" in text

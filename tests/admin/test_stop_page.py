@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +17,10 @@ from rest_framework.permissions import IsAuthenticated
 
 from mcp_app import Context, MCPServer
 from mcp_app.auth.tokens import issue
+from mcp_app.dispatch.context import Cancellation
 from mcp_app.models import CallEvent
 from mcp_app.testing import DOORS, Answer, Door, MCPClient
+from mcp_app.transports.stopping import stoppable
 from mcp_app.urls import endpoint
 from project.urls import urlpatterns as of_the_project
 from tests.admin.pages import url as page_url
@@ -164,6 +167,7 @@ def test_a_call_that_nobody_runs_is_said_to_be_so(boss_client: Client, outcome: 
     ):
         text = response.content.decode()
         assert "Nothing was stopped: no process says that it runs this call." in text
+        assert f"The row says “{event.get_outcome_display()}”" in text
         assert 'method="post"' not in text.partition("content-main")[2]
     event.refresh_from_db()
     assert event.outcome == outcome
@@ -188,3 +192,14 @@ def test_names_that_callers_chose_are_text(boss_client: Client) -> None:
         outcome="started", tool=hostile, client_name=hostile, username=hostile, correlation_id="c"
     )
     assert hostile not in boss_client.get(url("stop", event.pk)).content.decode()
+
+
+def test_of_a_call_that_waits_for_a_yes_it_says_that_nothing_ran(boss_client: Client) -> None:
+    event = CallEvent.objects.create(outcome="waiting", tool="x", correlation_id="c" * 32)
+    inbound: Any = SimpleNamespace(record=event, cancellation=Cancellation())
+    with stoppable(inbound, in_log=True):
+        asked = boss_client.get(url("stop", event.pk)).content.decode()
+        assert "nothing has run so far" in asked
+        assert "rolled back" not in asked
+        CallEvent.objects.update(outcome="started")
+        assert "rolled back" in boss_client.get(url("stop", event.pk)).content.decode()

@@ -351,3 +351,22 @@ def test_it_goes_by_the_admin_site_that_it_belongs_to(
         assert address == "/back/office/x/mcp_app/callevent/tail/"
         assert run(told, Line(boss_client, address)) == [seen.pk]
         assert run(opened, Line(other, address)) == REFUSED
+
+
+def test_it_stands_below_a_script_name(boss_client: Client, settings: Any) -> None:
+    seen = CallEvent.objects.create(outcome="ok", tool="seen")
+    address = f"/shop{url('tail')}"
+
+    async def told(line: Line) -> dict[str, Any]:
+        await line.connect(timeout=5)
+        found = await line.ask()
+        await line.disconnect()
+        return found
+
+    line = Line(boss_client, address)
+    line.scope["root_path"] = "/shop"
+    [row] = run(told, line)["rows"]
+    assert row["url"] == f"/shop/admin/mcp_app/callevent/{seen.pk}/change/"
+    settings.FORCE_SCRIPT_NAME = "/shop"
+    [row] = run(told, Line(boss_client, address))["rows"]
+    assert row["url"] == f"/shop/admin/mcp_app/callevent/{seen.pk}/change/"

@@ -10,9 +10,9 @@ from django.test import Client
 from django.utils import timezone
 
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.tokens import issue, newest_secret_id, revoke
+from mcp_app.auth.tokens import issue, newest_secret_id, revoke, rotate
 from mcp_app.auth.verification import CredentialsInvalid, verify
-from mcp_app.models import CallEvent, Token, TokenSecret
+from mcp_app.models import CallEvent, Session, StreamEvent, Token, TokenSecret
 from tests.admin.pages import hidden, secrets_on, traces, url
 
 Issued = tuple[Token, Secret]
@@ -153,6 +153,28 @@ def test_where_a_token_can_be_revoked_or_deleted_it_says_what_each_does(
     assert not works(secret.reveal())
 
 
+def test_who_may_delete_tokens_deletes_one_with_its_sessions_and_reads_no_names_of_those(
+    staff_client: Callable[..., Client], issued: Issued
+) -> None:
+    token, secret = issued
+    version = "2025-11-25"
+    session = Session.objects.create(
+        key="k", user=token.user, token=token, client_name="Their client", protocol_version=version
+    )
+    StreamEvent.objects.create(session=session, stream="astream", number=1, data="{}")
+    client = staff_client("view_token", "delete_token")
+    delete = url("delete", token.pk)
+    several = client.post(url("changelist"), chosen("delete_selected", token))
+    for page in (client.get(delete).content.decode(), several.content.decode()):
+        assert f'Token: <a href="{url("change", token.pk)}">laptop</a>' in page
+        assert "Sessions: 1" in page
+        assert "Their client" not in page
+        assert "astream" not in page
+    assert client.post(delete, {"post": "yes"}).status_code == 302
+    assert not Session.objects.exists()
+    assert not works(secret.reveal())
+
+
 @pytest.mark.parametrize("act", ["rotate", "revoke"])
 @pytest.mark.parametrize("codenames", [(), ("view_token",), ("add_token", "delete_token")])
 def test_acts_take_the_change_permission(
@@ -252,6 +274,32 @@ def test_bulk_rotation_shows_all_new_secrets_and_says_what_it_skipped(
     again = boss_client.post(url("changelist"), data)
     assert secrets_on(again) == []
     assert TokenSecret.objects.count() == 5
+
+
+def test_no_form_that_rotates_comes_back_without_a_word(
+    boss_client: Client, issued: Issued
+) -> None:
+    wrong = {"grace": "0", "expected": "x"}
+    page = boss_client.post(url("rotate", issued[0].pk), wrong).content.decode()
+    assert "Enter a whole number." in page
+    assert TokenSecret.objects.count() == 1
+
+
+def test_a_bulk_rotation_is_of_what_was_seen_also_after_a_mistake_in_its_form(
+    boss_client: Client, issued: Issued
+) -> None:
+    token, _ = issued
+    asked = boss_client.post(url("changelist"), chosen("rotate_tokens", token))
+    seen = {f"expected_{token.pk}": hidden(asked, f"expected_{token.pk}")}
+    rotate(token, grace=timedelta(0))
+    wrong = chosen("rotate_tokens", token, confirmed="yes", grace="custom", seconds="", **seen)
+    again = boss_client.post(url("changelist"), wrong)
+    assert "Write how many seconds." in again.content.decode()
+    assert {f"expected_{token.pk}": hidden(again, f"expected_{token.pk}")} == seen
+    right = chosen("rotate_tokens", token, confirmed="yes", grace="0", **seen)
+    refused = boss_client.post(url("changelist"), right)
+    assert secrets_on(refused) == []
+    assert "rotated meanwhile" in refused.content.decode()
 
 
 def test_bulk_rotation_leaves_a_superusers_token_to_superusers(

@@ -21,6 +21,7 @@ from mcp_app import Context, ImageContent, ToolError
 from mcp_app.access.switches import switch_for, turn
 from mcp_app.access.throttling import UserThrottle
 from mcp_app.admin import CallEventAdmin, CatalogueAdmin
+from mcp_app.admin.display import outcome_badge
 from mcp_app.admin.trying import SALT
 from mcp_app.catalog.registry import default_server
 from mcp_app.hooks import deny
@@ -230,8 +231,11 @@ def test_what_is_no_json_runs_nothing(
 
 def test_what_does_not_fit_is_told_by_the_tool_s_own_gate(boss_client: Client) -> None:
     page = attempt(boss_client, "try_gentle", a="0")
-    assert "Tool error" in text(page)
-    assert CallEvent.objects.get().outcome == "invalid"
+    assert "Answer Invalid arguments" in text(page)
+    assert "Tool error" not in text(page)
+    event = CallEvent.objects.get()
+    assert event.outcome == "invalid"
+    assert f"<dd>{outcome_badge(event)} " in page.content.decode(), "as in the call log"
     assert "a: " in text(page)
 
 
@@ -318,7 +322,7 @@ def test_no_gate_is_passed_by(boss_client: Client, settings: Any) -> None:
     assert "Unknown tool: try_hidden" in text(attempt(boss_client, "try_hidden"))
     settings.MCP_APP = {**settings.MCP_APP, "THROTTLE_RATES": {"user": "1/day"}}
     assert "done" in text(attempt(boss_client, "try_slow"))
-    assert "Refused" in text(attempt(boss_client, "try_slow"))
+    assert "Answer Throttled" in text(attempt(boss_client, "try_slow"))
     turn(switch_for("off", "default", noun="tool", name="try_who", reason="It is broken."))
     assert "switched off: It is broken." in text(attempt(boss_client, "try_who"))
     turn(switch_for("maintenance", "default", reason="Moving house."))

@@ -55,3 +55,11 @@ def test_another_type_of_error_and_another_kind_of_line_are_not_kept_quiet(
     log.note("Not written.", error=ValueError())
     assert lines(caplog) == ["Not written.", "Not written.", "Not read."]
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING", "ERROR"]
+
+
+def test_each_of_several_things_has_lines_of_its_own(
+    log: SeldomLog, clock: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    for hook in ("first", "second", "first", "second"):
+        log.note("%s failed.", hook, error=ValueError(), about=hook)
+    assert lines(caplog) == ["first failed.", "second failed."]

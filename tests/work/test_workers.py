@@ -50,9 +50,9 @@ def test_a_job_that_waited_has_a_thread_once_another_stepped_aside(
 
 
 def test_no_more_threads_than_may_be_are_started(held: threading.Event) -> None:
-    workers = Workers(2, "test")
+    workers = Workers(2, "few")
     jobs = [workers.submit(held.wait, PATIENCE) for _ in range(10)]
-    names = {thread.name for thread in threading.enumerate() if thread.name.startswith("test")}
+    names = {thread.name for thread in threading.enumerate() if thread.name.startswith("few")}
     assert len(names) == 2
     held.set()
     assert all(job.result(PATIENCE) for job in jobs)
