@@ -30,7 +30,8 @@ Written by `make bench` and `make bench-peers`; the rounds themselves are in `re
   baseline. It is the median of the rounds, with the least and the greatest. Where a row says
   latency, it is the ratio of median latencies.
 - **A** is the official SDK: modern revision, JSON, a sync tool `add`, uvicorn; no token, nothing
-  recorded.
+  recorded. It is started as its documentation has it, and ours as docs/performance.md has it, with
+  `gc.freeze()`.
 - *database* is the CPU time that PostgreSQL's own processes spent an answer, *load* the share of
   its core that the load took. Times are this machine's; only ratios of one run compare."""
 _PACKAGES: Final = (

@@ -5,7 +5,7 @@ the connection that it was compiled for, and ends with it.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import getattr_static
 from typing import Any, Final, TypeVar
 
@@ -64,22 +64,32 @@ class Columns:
 
     def made(self, alias: str, values: Sequence[Any]) -> Any:
         """The row that the values are of, as the ORM makes it."""
-        if not _is_simple(self.model):
-            return self.model.from_db(alias, self.names, values)
-        row = _made(self.model, zip(self.names, values, strict=True))
-        row._state.adding, row._state.db = False, alias
+        return self.maker(alias)(values)
+
+    def maker(self, alias: str) -> Callable[[Sequence[Any]], Any]:
+        """What makes rows of this database as `made` does; for now, not to be kept."""
+        make = self._made if _is_simple(self.model) else self._made_by_orm
+        return partial(make, alias)
+
+    def _made(self, alias: str, values: Sequence[Any]) -> Any:
+        row = self.model.__new__(self.model)
+        state = ModelState()
+        state.adding, state.db = False, alias
+        own = vars(row)
+        own["_state"] = state
+        own.update(zip(self.names, values, strict=True))
         return row
+
+    def _made_by_orm(self, alias: str, values: Sequence[Any]) -> Any:
+        return self.model.from_db(alias, self.names, values)
 
 
 def new(model: type[Made], values: Mapping[str, Any]) -> Made:
     """A row that is not saved, from a value for each column: much faster than by `__init__`."""
-    return _made(model, values) if _is_simple(model) else model(**values)
-
-
-def _made(model: Any, values: Any) -> Any:
+    if not _is_simple(model):
+        return model(**values)
     row = model.__new__(model)
-    row._state = ModelState()
-    vars(row).update(values)
+    vars(row).update(values, _state=ModelState())
     return row
 
 

@@ -4,6 +4,7 @@ Both lines of `mcp_app.routing` may be left out: `mcp_app.urls` then serves the 
 Django's own handler, and the admin's live page asks every few seconds instead of being told.
 """
 
+import gc
 import os
 from typing import Any
 
@@ -33,3 +34,7 @@ application = ProtocolTypeRouter(
         ),
     }
 )
+
+# What is loaded by now stays, so no round of the garbage collector needs to look at it.
+gc.collect()
+gc.freeze()

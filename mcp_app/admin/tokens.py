@@ -27,7 +27,7 @@ from mcp_app.admin.token_pages import Shown, may_act_as
 from mcp_app.audit.search import lookup_in
 from mcp_app.audit.token_uses import Grace, graces, uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
-from mcp_app.forms.tokens import NewTokenForm, TokenForm
+from mcp_app.forms.tokens import NewTokenForm, NoteForm, TokenForm
 from mcp_app.models import Session, Token
 from mcp_app.models.limits import unknown
 from mcp_app.transports.reach import reach_of
@@ -94,7 +94,7 @@ def _end(token: Token) -> Any:
 
 
 def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
-    return forms.ModelForm if token.is_over else TokenForm
+    return NoteForm if token.is_over else TokenForm
 
 
 @admin.register(Token)

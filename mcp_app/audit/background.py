@@ -67,11 +67,12 @@ class Background(Generic[Item]):
 
     def put(self, item: Item) -> None:
         """Queue `item`. Raises RuntimeError where no thread can start: the process is ending."""
-        with self._changed:
+        with self._lock:
             self._waiting.append(item)
             if self._thread is None:
                 self._start()
-            elif not self._is_lent:
+            elif self._rests and len(self._waiting) == 1 and not self._is_lent:
+                # Of what came before this it knows already, and at work it looks by itself.
                 self._changed.notify()
 
     def do(self, item: Item, alias: str) -> bool:
@@ -80,7 +81,7 @@ class Background(Generic[Item]):
         False where the other has none, or does not rest; nothing was done then. Raises what the
         work raises.
         """
-        with self._changed:
+        with self._lock:
             is_free = self._rests and not (self._is_lent or self._waiting or self._closing)
             if not is_free or all(alias != connection.alias for connection in self._connections):
                 return False
@@ -90,7 +91,7 @@ class Background(Generic[Item]):
                 self._work([item])
                 _let_go_in_tests(self._connections)
         finally:
-            with self._changed:
+            with self._lock:
                 self._is_lent, self._used_at = False, time.monotonic()
                 if self._waiting or self._closing:
                     self._changed.notify()
@@ -107,7 +108,7 @@ class Background(Generic[Item]):
         Args:
             timeout: in seconds; None waits for as long as it takes.
         """
-        with self._changed:
+        with self._lock:
             thread = self._thread
             self._closing = True
             self._changed.notify()
@@ -115,7 +116,8 @@ class Background(Generic[Item]):
             thread.join(timeout)
 
     def _reset(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._waiting: deque[Item] = deque()
         self._thread: threading.Thread | None = None
         self._closing = False
@@ -153,13 +155,13 @@ class Background(Generic[Item]):
                 connection.inc_thread_sharing()
 
     def _ended(self) -> None:
-        with self._changed:
+        with self._lock:
             if self._thread is threading.current_thread():
                 self._thread = None
 
     def _next(self) -> list[Item]:
         """What waits now, at once if anything does; empty when the thread is to end."""
-        with self._changed:
+        with self._lock:
             self._rests, self._used_at = True, time.monotonic()
             while (patience := self._patience()) > 0:
                 self._changed.wait(patience)

@@ -5,8 +5,11 @@ Knows the columns of `CallEvent`. Knows nothing of when or how a row is written.
 
 import ipaddress
 import logging
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
 from django.conf import settings as django_settings
@@ -45,10 +48,14 @@ _WIDTHS: Final = {
 _READ: Final = {name: 4 * width + 2 * MARGIN for name, width in _WIDTHS.items()}
 """Characters of a text that are looked at for such a column."""
 _TEXTS: Final = (
-    *("session_id", "method", "tool", "source", "transport", "decision", "outcome"),
+    *("token_lookup", "session_id", "method", "tool", "source", "transport", "decision", "outcome"),
     *("error_class", "protocol_version", "client_name", "client_version"),
 )
 """The columns that hold a text of the record's as it is, cleaned."""
+_LINES: Final = ("username", "token_name", *_TEXTS)
+_texts_of: Final = attrgetter(*_TEXTS)
+_RECURRING: Final = 1000
+"""Characters of a row's lines together, at most, that are remembered: most calls differ in none."""
 _UNREADABLE: Final = "[unreadable]"
 _WITHHELD: Final = "[withheld: the arguments hold too much that it might quote]"
 
@@ -56,12 +63,14 @@ _WITHHELD: Final = "[withheld: the arguments hold too much that it might quote]"
 def to_event(record: CallRecord) -> CallEvent:
     """The unsaved row that `record`, as it stands, is stored as."""
     keys = secret_keys(tuple(settings.REDACT_KEYS))
+    user, token = record.user, record.token
     values = {
         "id": None,
         "created_at": _moment(record.started_at),
         "duration_ms": None if record.duration is None else record.duration * 1000,
-        **_who(record),
-        **{name: _column(text, name) if (text := getattr(record, name)) else "" for name in _TEXTS},
+        "user_id": getattr(user, "pk", None),
+        "token_id": token.id if isinstance(token, Token) else None,
+        **_texts(record),
         "request_id": _request_id(record.request_id),
         "error_text": _error_text(record, keys) if record.error_text else "",
         "correlation_id": record.correlation_id[: _WIDTHS["correlation_id"]],
@@ -84,17 +93,22 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC if django_settings.USE_TZ else None)
 
 
-def _who(record: CallRecord) -> dict[str, Any]:
-    """The caller by key and, because users and tokens may be deleted, by name."""
-    user, token = record.user, record.token
-    return {
-        "user_id": getattr(user, "pk", None),
-        # Django takes the key from a user whom the call itself has deleted; the name is known.
-        "username": _column(getattr(user, "get_username", str)(), "username"),
-        "token_id": token.pk if isinstance(token, Token) else None,
-        "token_name": _column(getattr(token, "name", ""), "token_name"),
-        "token_lookup": _column(record.token_lookup, "token_lookup"),
-    }
+def _texts(record: CallRecord) -> Mapping[str, str]:
+    """The columns that hold one line each."""
+    # Users and tokens may be deleted, the user by the call itself: their names are kept.
+    username = getattr(record.user, "get_username", str)()
+    texts = (username, getattr(record.token, "name", ""), *_texts_of(record))
+    with suppress(TypeError):  # what a caller has sent may be no text
+        if sum(map(len, texts)) <= _RECURRING:
+            return _remembered(texts)
+    return _columns(texts)
+
+
+def _columns(texts: tuple[object, ...]) -> Mapping[str, str]:
+    return {name: _column(text, name) for name, text in zip(_LINES, texts, strict=True)}
+
+
+_remembered: Final = lru_cache(maxsize=512)(_columns)
 
 
 def _column(value: object, name: str) -> str:

@@ -109,6 +109,10 @@ def hidden_texts(
     return sorted(texts.union(*map(_escaped, texts)))
 
 
+_NO_CARD: Final = 10**12
+"""Numbers of no more than twelve digits are no payment card's."""
+
+
 class _TooMuch(Exception):
     """More parts than are looked at."""
 
@@ -123,6 +127,11 @@ class _Walk:
         self.budget = budget
 
     def value(self, value: Any, depth: int, rules: Disclosure | None = None) -> Any:
+        # What most arguments are, first: it takes no look at what else it might be.
+        if type(value) is str:
+            return self._text(value, _STRING_LIMIT)
+        if type(value) is int and -_NO_CARD < value < _NO_CARD:
+            return self._spend(value)
         if not isinstance(value, Mapping | list | tuple | set | frozenset):
             return self._scalar(value)
         if depth >= _DEPTH_LIMIT:

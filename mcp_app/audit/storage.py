@@ -102,7 +102,7 @@ def _commit(rows: Sequence[Entry], alias: str) -> None:
                 raise
             time.sleep(_LOCK_PAUSE)
     for row in rows:
-        row.record.pk, row.stored = row.event.pk, True
+        row.record.pk, row.stored = row.event.id, True
 
 
 def _is_one_statement(rows: Sequence[Entry], alias: str) -> bool:
@@ -123,9 +123,9 @@ def _write(rows: Sequence[Entry], alias: str) -> None:
     new = []
     for row in rows:
         # Also forgets the key of an attempt that was rolled back.
-        row.event.pk = row.record.pk
+        row.event.id = row.record.pk
         if row.record.pk is None or _outlived(row.record) or not _update(row.event, alias):
-            row.event.pk = None
+            row.event.id = None
             new.append(row.event)
     if connections[alias].features.can_return_rows_from_bulk_insert:
         insert(new, alias)

@@ -5,7 +5,6 @@ Knows when to write and who waits. How rows are made `storage` knows, what they 
 
 import asyncio
 import logging
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,6 +23,7 @@ from mcp_app.audit.transactions import (
 )
 from mcp_app.conf import settings
 from mcp_app.dispatch.interfaces import CallRecord
+from mcp_app.dispatch.receipts import Receipt
 
 logger: Final = logging.getLogger("mcp_app.audit")
 
@@ -35,7 +35,7 @@ _BATCH: Final = 500
 
 @dataclass(slots=True, eq=False)
 class _Submission(Entry):
-    future: Future[bool] = field(default_factory=Future)
+    receipt: Receipt = field(default_factory=Receipt)
 
 
 class EventWriter:
@@ -49,7 +49,7 @@ class EventWriter:
     - Inside a Django `TestCase` the event is written at once, in the test's thread. An event loop
       hands it there if `MCP_APP["WORKERS"]` is 0.
     - Inside `atomic()` on SQLite, where the writer has to wait until the caller is through, the
-      future is done at once and the event is committed as soon as the database is free.
+      receipt is settled at once and the event is committed as soon as the database is free.
     """
 
     def __init__(
@@ -66,22 +66,20 @@ class EventWriter:
         self._overflowing = False
         self._tasks: set[asyncio.Future[None]] = set()
 
-    def submit(self, record: CallRecord) -> Future[bool]:
+    def submit(self, record: CallRecord) -> Receipt:
         """Hand over `record` as it stands; never raises.
 
-        The future is done when the event is committed (True), or was lost and logged (False). It
-        cannot be cancelled and holds no exception.
+        The receipt is settled when the event is committed (True), or was lost and logged (False).
         """
-        future: Future[bool] = Future()
-        future.set_running_or_notify_cancel()
+        receipt = Receipt()
         try:
-            submission = _Submission(record, to_event(record), future=future)
+            submission = _Submission(record, to_event(record), receipt=receipt)
         except Exception:
             logger.exception("Call event %s could not be made", record.correlation_id)
-            future.set_result(False)
+            receipt.settle(False)
         else:
             self._submit_safely(submission)
-        return future
+        return receipt
 
     def close(self, timeout: float | None = None) -> None:
         """Commit and announce everything submitted, and end the threads until the next event.
@@ -97,8 +95,8 @@ class EventWriter:
             self._submit(submission)
         except Exception:
             logger.exception("Call event %s was lost", submission.record.correlation_id)
-            if not submission.future.done():
-                submission.future.set_result(False)
+            if not submission.receipt.done():
+                submission.receipt.settle(False)
 
     def _submit(self, submission: _Submission) -> None:
         if on_event_loop():
@@ -124,9 +122,9 @@ class EventWriter:
         task.add_done_callback(self._tasks.discard)
 
     def _submit_without_waiting(self, submission: _Submission) -> None:
-        released, submission.future = submission.future, Future()
+        released, submission.receipt = submission.receipt, Receipt()
         self._queue(submission)
-        released.set_result(True)
+        released.settle(True)
 
     def _queue(self, submission: _Submission) -> None:
         try:
@@ -146,6 +144,6 @@ class EventWriter:
             store(submissions)
         finally:
             for submission in submissions:
-                submission.future.set_result(submission.stored)
+                submission.receipt.settle(submission.stored)
         watching.tell_stored()
         self._announcer.announce(submissions, now=announce_now)

@@ -52,13 +52,14 @@ class TokenAuthentication(BaseAuthentication):
             BearerRefused: any credential that is not good now.
             ParseError: another credential was sent beside it.
         """
-        sent = _sent(request)
+        bearer = _bearer(request)
+        sent = _sent(request, bearer)
         if not sent:
             return None
-        if len(sent) > 1 or _scheme_of_others(request):
+        if len(sent) > 1 or _is_others(request, bearer):
             raise ParseError("Send one credential, in one header or in the address.")
         text = sent[0]
-        if not (text.startswith(PREFIX) or _in_address(request)):
+        if not (text.startswith(PREFIX) or _is_in_address(request)):
             return None
         try:
             verified = verify(text, address=client_address(request), known=known(request))
@@ -70,36 +71,40 @@ class TokenAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Any) -> str:
         """The challenge of a 401; it names an error only where a token was sent (RFC 6750 3.1)."""
         realm = re.sub(r'[^ -~]|["\\]', "", str(settings.SERVER_NAME))
-        error = ', error="invalid_token"' if _sent(request) else ""
+        error = ', error="invalid_token"' if _sent(request, _bearer(request)) else ""
         return f'Bearer realm="{realm}"{error}'
 
 
 def any_sent(request: Any) -> bool:
     """Whether a credential was sent, of whatever kind: it decides who calls, and no cookie does."""
-    return bool(_sent(request)) or _scheme_of_others(request)
-
-
-def _sent(request: Any) -> list[str]:
-    """The text of each token that was sent, ours or another's."""
     bearer = _bearer(request)
-    found = [bearer, _in_own_header(request.META)]
-    return [*(text for text in found if text is not None), *_in_address(request)]
+    return bool(_sent(request, bearer)) or _is_others(request, bearer)
 
 
-def _in_own_header(meta: Mapping[str, Any]) -> str | None:
-    """What stands in the header that the product named for tokens; None where nothing does."""
-    key = "HTTP_" + settings.TOKEN_HEADER.upper().replace("-", "_")
-    return (meta.get(key, "").strip() or None) if settings.TOKEN_HEADER else None
+def _sent(request: Any, bearer: str | None) -> list[str]:
+    """The text of each token that was sent, ours or another's."""
+    found = [] if bearer is None else [bearer]
+    if settings.TOKEN_HEADER:
+        found += _in_own_header(request.META)
+    if settings.ALLOW_QUERY_TOKEN:
+        # In the address nobody but us looks for one.
+        found += request.GET.getlist(QUERY_PARAMETER)
+    return found
 
 
-def _in_address(request: Any) -> list[str]:
-    """Tokens in the address, where nobody but us looks for one."""
-    return request.GET.getlist(QUERY_PARAMETER) if settings.ALLOW_QUERY_TOKEN else []
+def _in_own_header(meta: Mapping[str, Any]) -> list[str]:
+    """What stands in the header that the product named for tokens."""
+    text = meta.get("HTTP_" + settings.TOKEN_HEADER.upper().replace("-", "_"), "").strip()
+    return [text] if text else []
 
 
-def _scheme_of_others(request: Any) -> bool:
+def _is_in_address(request: Any) -> bool:
+    return settings.ALLOW_QUERY_TOKEN and QUERY_PARAMETER in request.GET
+
+
+def _is_others(request: Any, bearer: str | None) -> bool:
     """Whether `Authorization` has another scheme, such as Basic."""
-    return bool(request.META.get("HTTP_AUTHORIZATION", "").strip()) and _bearer(request) is None
+    return bearer is None and bool(request.META.get("HTTP_AUTHORIZATION", "").strip())
 
 
 def _bearer(request: Any) -> str | None:

@@ -16,6 +16,8 @@ from django.db.models import QuerySet
 from mcp_app.compiled import Columns, Select, kept
 from mcp_app.models import Token, TokenSecret
 
+Maker = Callable[[Sequence[Any]], Any]
+
 _SIZES: Final = (1, 4, 16, 64)
 """How many secrets the statements ask for: the first that is enough is run."""
 _TOKEN: Final = TokenSecret._meta.get_field("token")
@@ -60,6 +62,8 @@ class _Statement:
             Columns(Token, "token__"),
             Columns(get_user_model(), "token__user__"),
         ]
+        self._token = len(self._parts[0].names)
+        self._user = self._token + len(self._parts[1].names)
         marks = [f"mark {number}" for number in range(size)]
         paths = [path for part in self._parts for path in part.paths]
         rows = secrets(self._alias).filter(lookup__in=marks).values_list(*paths)
@@ -72,25 +76,22 @@ class _Statement:
             return {secret.lookup: partial(deepcopy, secret) for secret in rows}
         spare = [lookups[0]] * (self._size - len(lookups))
         found = self._select.run([*lookups, *spare])
-        return {row[_LOOKUP]: self._maker(self._select.converted(row)) for row in found}
+        makers = [part.maker(self._alias) for part in self._parts]
+        return {row[_LOOKUP]: self._maker(makers, self._select.converted(row)) for row in found}
 
-    def _maker(self, values: list[Any]) -> Callable[[], TokenSecret]:
+    def _maker(self, makers: list[Maker], values: list[Any]) -> Callable[[], TokenSecret]:
         changeable = [i for i, value in enumerate(values) if type(value) not in _UNCHANGEABLE]
-        return partial(self._secret, values, changeable)
+        return partial(self._secret, makers, values, changeable)
 
-    def _secret(self, shared: list[Any], changeable: list[int]) -> TokenSecret:
+    def _secret(self, makers: list[Maker], shared: list[Any], changeable: list[int]) -> TokenSecret:
         """Made of one row's values, of which others may be made, too."""
         values = list(shared)
         for index in changeable:
             values[index] = deepcopy(values[index])
-        secret: TokenSecret
-        secret, token, user = (self._made(part, values) for part in self._parts)
+        make_secret, make_token, make_user = makers
+        secret: TokenSecret = make_secret(values[: self._token])
+        token = make_token(values[self._token : self._user])
+        user = make_user(values[self._user :])
         _TOKEN.set_cached_value(secret, token)
         _USER.set_cached_value(token, user)
         return secret
-
-    def _made(self, part: Columns, values: list[Any]) -> Any:
-        """A model of the next values, which it takes."""
-        count = len(part.names)
-        own, values[:count] = values[:count], []
-        return part.made(self._alias, own)

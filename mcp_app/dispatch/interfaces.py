@@ -6,7 +6,6 @@ Knows the values that pass between them. Knows neither Django nor how anything i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -15,6 +14,7 @@ from mcp_app.catalog.disclosure import NOTHING, Disclosure
 
 if TYPE_CHECKING:
     from mcp_app.dispatch.context import Caller
+    from mcp_app.dispatch.receipts import Receipt
 
 
 WITHDRAWN: Final = "The call was permitted when it was asked about, and is not any more."
@@ -110,11 +110,10 @@ class CallRecord:
 class Recorder(Protocol):
     """Stores call events."""
 
-    def submit(self, record: CallRecord) -> Future[bool]:
+    def submit(self, record: CallRecord) -> Receipt:
         """Hand over `record` as it stands; never raises.
 
-        The future is done when the event is committed (True), or was lost and logged (False); it
-        never holds an exception.
+        The receipt is settled when the event is committed (True), or was lost and logged (False).
         """
         ...
 

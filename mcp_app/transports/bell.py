@@ -1,4 +1,4 @@
-"""How an event loop hears of what other threads have done: many things by one call.
+"""How an event loop hears that events were committed, in another thread: of many by one call.
 
 A loop is woken once for all that comes about before it looks.
 """
@@ -6,14 +6,12 @@ A loop is woken once for all that comes about before it looks.
 import asyncio
 import threading
 from collections import deque
-from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final
 
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.work.loops import PerLoop
-
-Outcome = TypeVar("Outcome")
 
 
 class Bell:
@@ -22,19 +20,19 @@ class Bell:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._lock = threading.Lock()
-        self._rung: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
+        self._rung: deque[tuple[asyncio.Future[bool], Receipt]] = deque()
         self._is_ringing = False
 
-    def outcome(self, future: "Future[Outcome]") -> "asyncio.Future[Outcome]":
-        """What comes of `future`, for this loop to wait for; `future` itself is never cancelled."""
-        waiter: asyncio.Future[Outcome] = self._loop.create_future()
-        future.add_done_callback(partial(self._ring, waiter))
+    def outcome(self, receipt: Receipt) -> asyncio.Future[bool]:
+        """Whether the event is stored, for this loop to wait for."""
+        waiter: asyncio.Future[bool] = self._loop.create_future()
+        receipt.add_done_callback(partial(self._ring, waiter))
         return waiter
 
-    def _ring(self, waiter: "asyncio.Future[Outcome]", future: "Future[Outcome]") -> None:
+    def _ring(self, waiter: asyncio.Future[bool], receipt: Receipt) -> None:
         """In whichever thread it came about."""
         with self._lock:
-            self._rung.append((waiter, future))
+            self._rung.append((waiter, receipt))
             is_heard, self._is_ringing = self._is_ringing, True
         if not is_heard:
             # A loop that is over has nobody left who waits.
@@ -45,13 +43,9 @@ class Bell:
         with self._lock:
             rung, self._rung = self._rung, deque()
             self._is_ringing = False
-        for waiter, future in rung:
-            if waiter.done():
-                continue
-            try:
-                waiter.set_result(future.result())
-            except BaseException as error:
-                waiter.set_exception(error)
+        for waiter, receipt in rung:
+            if not waiter.done():
+                waiter.set_result(receipt.result())
 
 
 _bells: Final = PerLoop(Bell)

@@ -54,7 +54,8 @@ def identify(incoming: Incoming, record: CallRecord) -> Caller:
     is_sent = any_sent(request)
     if is_sent:
         incoming.leave_session()
-        request = _request_for(incoming)
+        if not isinstance(request, _Heading):
+            request = _request_for(incoming)
     authenticators = [cls() for cls in settings.authentication_classes]
     # Of a token of ours, no other class has the say.
     for authenticator in sorted(authenticators, key=_is_foreign):

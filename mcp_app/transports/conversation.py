@@ -8,7 +8,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final, cast
 
@@ -18,6 +17,7 @@ from mcp_app.dispatch.context import Cancelled, Outlet, Silence, TimeLimitReache
 from mcp_app.dispatch.dispatcher import Dispatcher, Reply
 from mcp_app.dispatch.interfaces import Outcome
 from mcp_app.dispatch.listening import Listening
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.dispatch.services import Inbound
 from mcp_app.protocol.errors import Throttled
 from mcp_app.transports.bell import bell
@@ -45,6 +45,7 @@ from mcp_app.transports.session_requests import SessionRequest
 from mcp_app.transports.stopping import stoppable
 from mcp_app.transports.watch import watch
 from mcp_app.work.crews import Ahead
+from mcp_app.work.delays import delays
 from mcp_app.work.lanes import READ, WRITE, Lane, beside_sync_code
 from mcp_app.work.workers import Place
 
@@ -64,6 +65,12 @@ _GRACE: Final = 1.0
 """Seconds that an async tool has to clean up after it was cancelled; then it is forgotten."""
 _SLACK: Final = 0.01
 """Seconds that a look comes after a deadline, lest it come just before."""
+_USUAL: Final = _LOOK + _SLACK
+"""Seconds until the first look at nearly every hop."""
+_usual: Final = delays(_USUAL)
+
+Hop = asyncio.Future[Step | Late]
+"""A job in a lane, on its way."""
 
 
 class Conversation:
@@ -91,23 +98,26 @@ class Conversation:
         """What the loop does for the call: wait for a person's agreement, or run an async tool."""
         self._loop = asyncio.get_running_loop()
         self._looking: asyncio.TimerHandle | None = None
+        """The timer of a hop that is looked at again, or whose tool has less time than most."""
         self._cancellations: dict[int, Subscription] = {}
 
     async def answer(self) -> HttpReply | HttpStream:
         """The whole answer, or a stream once the call has something to tell before its end."""
         await bus.hear()
-        work = asyncio.create_task(self._work())
-        keep(work)
+        hop = self._first_hop() if self._method not in ("GET", "DELETE") else None
+        if hop is not None and (reply := await self._ended_by(hop)) is not None:
+            return self._opened(reply)
+        work = self._go_on(hop)
         notifications = self._notifications
+        if notifications is not None:
+            notifications.calm()
         try:
             if notifications is None:
                 return self._opened(await asyncio.shield(work))
             work.add_done_callback(notifications.wake)
             await self._first_word(notifications)
         except asyncio.CancelledError:
-            self.hang_up()
-            if notifications is not None:
-                notifications.close()
+            self._abandon()
             raise
         if work.done() and notifications.is_empty:
             return self._opened(work.result())
@@ -115,6 +125,52 @@ class Conversation:
             work, notifications, self._inbound, hang_up=self.hang_up, stop=self.stop
         )
         return HttpStream(stream.chunks())
+
+    async def _ended_by(self, hop: Hop) -> HttpReply | None:
+        """The answer where the first hop makes it; None where more is to be done, or told.
+
+        Most calls end so, and need no task beside their client's.
+        """
+        notifications = self._notifications
+        try:
+            if notifications is None:
+                await asyncio.wait({hop})
+            else:
+                hop.add_done_callback(notifications.wake)
+                await self._first_word(notifications)
+        except asyncio.CancelledError:
+            self._go_on(hop)
+            self._abandon()
+            raise
+        is_all_told = notifications is None or notifications.is_empty
+        if not (hop.done() and is_all_told) or hop.cancelled() or hop.exception() is not None:
+            return None
+        step = hop.result()
+        if isinstance(step, Late) or not self._is_answered_by(step):
+            return None
+        self._look_no_more(hop)
+        answer = await self._opening(step)
+        assert isinstance(answer, HttpReply), "what was answered opens no stream"
+        return answer
+
+    def _is_answered_by(self, step: Step) -> bool:
+        """Whether nothing of what was sent is still to be done."""
+        items = self._entered.items
+        if isinstance(step, Reply):
+            return len(items) == 1
+        return step is None and all(isinstance(item, Refused) for item in items)
+
+    def _go_on(self, hop: Hop | None) -> asyncio.Task[Opening]:
+        """Do what is left to do, whoever waits for it."""
+        work = asyncio.create_task(self._work(hop))
+        keep(work)
+        return work
+
+    def _abandon(self) -> None:
+        """Nobody waits any more."""
+        self.hang_up()
+        if self._notifications is not None:
+            self._notifications.close()
 
     async def _first_word(self, notifications: Notifications) -> None:
         """Until there is something to tell, the call is over, or it is time for a keep-alive."""
@@ -156,13 +212,16 @@ class Conversation:
 
     # --- working -----------------------------------------------------------------------------
 
-    async def _work(self) -> Opening:
+    async def _work(self, hop: Hop | None) -> Opening:
         if self._method == "DELETE":
             return await self._end_session()
         if self._method == "GET":
             return await self._session_stream()
-        exchange = self._exchange
-        step = await self._hop(READ, self._enter, ahead_of(exchange.incoming, exchange.announced))
+        assert hop is not None, "a body was begun to be read"
+        return await self._opening(await self._come_back(hop))
+
+    async def _opening(self, step: Step) -> Opening:
+        """What is said to all that was sent, of which the first hop came to `step`."""
         replies = []
         for item in self._entered.items:
             if isinstance(item, Refused):
@@ -331,15 +390,34 @@ class Conversation:
 
     async def _hop(self, lane: Lane, job: Callable[[], Step], ahead: Ahead | None = None) -> Step:
         """What `job` comes to in a lane, or the answer for a tool that passed its time limit."""
+        return await self._come_back(self._submit(lane, job, ahead))
+
+    def _first_hop(self) -> Hop:
+        exchange = self._exchange
+        return self._submit(READ, self._enter, ahead_of(exchange.incoming, exchange.announced))
+
+    def _submit(self, lane: Lane, job: Callable[[], Step], ahead: Ahead | None = None) -> Hop:
         place = Place(self._owner_in(lane))
-        hop: asyncio.Future[Step | Late] = lane.submit(job, place, ahead)
-        self._look_later(hop, place)
+        hop: Hop = lane.submit(job, place, ahead)
+        patience = self._patience()
+        if patience == _USUAL:
+            _usual.here().expect(hop, partial(self._look, hop, place))
+        else:
+            self._look_later(hop, place, patience)
+        return hop
+
+    async def _come_back(self, hop: Hop) -> Step:
         try:
             step = await hop
         finally:
-            if self._looking is not None:
-                self._looking.cancel()
+            self._look_no_more(hop)
         return self._overdue() if isinstance(step, Late) else step
+
+    def _look_no_more(self, hop: Hop) -> None:
+        _usual.here().forget(hop)
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
 
     def _owner_in(self, lane: Lane) -> Hashable | None:
         """Whose turn a hop takes; None for nobody's in particular.
@@ -350,10 +428,10 @@ class Conversation:
             return cast("Hashable | None", self._inbound.caller.user.pk)
         return self._exchange.incoming.sender
 
-    def _look_later(self, hop: "asyncio.Future[Step | Late]", place: Place) -> None:
-        self._looking = self._loop.call_later(self._patience(), self._look, hop, place)
+    def _look_later(self, hop: Hop, place: Place, patience: float) -> None:
+        self._looking = self._loop.call_later(patience, self._look, hop, place)
 
-    def _look(self, hop: "asyncio.Future[Step | Late]", place: Place) -> None:
+    def _look(self, hop: Hop, place: Place) -> None:
         """Wait no longer for a tool that is overdue."""
         if hop.done():
             return
@@ -361,7 +439,7 @@ class Conversation:
             place.give_up()
             hop.set_result(Late())
         else:
-            self._look_later(hop, place)
+            self._look_later(hop, place, self._patience())
 
     def _patience(self) -> float:
         """Seconds until it is worth a look whether the tool is overdue."""
@@ -382,8 +460,8 @@ class Conversation:
         return self._dispatcher.finish(call, Ran(error=TimeLimitReached()))
 
 
-async def _committed(future: Future[bool] | None) -> bool:
+async def _committed(receipt: Receipt | None) -> bool:
     """Whether the event is stored, or there is none to store."""
-    if future is None:
+    if receipt is None:
         return True
-    return future.result() if future.done() else await bell().outcome(future)
+    return receipt.result() if receipt.done() else await bell().outcome(receipt)

@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 from collections.abc import Mapping
-from concurrent.futures import Future
 from functools import lru_cache
 from typing import Final
 
@@ -17,6 +16,7 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.calls import Call
 from mcp_app.dispatch.context import Silence
 from mcp_app.dispatch.dispatcher import Dispatcher, Reply
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.dispatch.services import Inbound, Services
 from mcp_app.integrations.values import explain
 from mcp_app.protocol import envelope, handshake
@@ -151,9 +151,9 @@ def refused(headers: Mapping[str, str], error: ProtocolError) -> HttpReply:
     return HttpReply(dialect.status(error), body, error.headers)
 
 
-def _wait(future: Future[bool] | None) -> bool:
+def _wait(receipt: Receipt | None) -> bool:
     """Whether the event is stored, or there is none to store."""
-    return future is None or future.result()
+    return receipt is None or receipt.result()
 
 
 def _cursor_key() -> bytes:

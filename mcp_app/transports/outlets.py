@@ -80,6 +80,11 @@ class Notifications:
         """End a wait although nothing was emitted."""
         self._stirred.set()
 
+    def calm(self) -> None:
+        """Have the next wait last until something is emitted or said anew."""
+        if self.is_empty and self.retry_ms is None:
+            self._stirred.clear()
+
     def take(self) -> list[bytes]:
         """What was emitted since the last time."""
         self._stirred.clear()

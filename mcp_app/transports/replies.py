@@ -1,7 +1,6 @@
 """Replies back to HTTP, and their events to the recorder. Nothing here waits."""
 
 import time
-from concurrent.futures import Future
 from dataclasses import replace
 from typing import Final
 
@@ -9,6 +8,7 @@ from mcp_app.conf import settings
 from mcp_app.dispatch.calls import Call
 from mcp_app.dispatch.dispatcher import Reply
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.protocol import sse
 from mcp_app.protocol.methods import RECORDED
 from mcp_app.transports.gates import Accepts
@@ -19,8 +19,8 @@ from mcp_app.transports.strangers import strangers
 ACCEPTED: Final = HttpReply(202)
 
 
-def conclude(record: CallRecord, method: str) -> Future[bool] | None:
-    """Hand the event over if there is one to keep; its answer waits for the future."""
+def conclude(record: CallRecord, method: str) -> Receipt | None:
+    """Hand the event over if there is one to keep; its answer waits for the receipt."""
     record.duration = time.time() - record.started_at
     if method not in RECORDED and record.outcome == Outcome.OK:
         return None
@@ -34,7 +34,7 @@ def may_go_on(call: Call, recorded: bool) -> bool:
     return recorded or not call.writes or not settings.AUDIT_REQUIRED
 
 
-def note_waiting(call: Call) -> Future[bool]:
+def note_waiting(call: Call) -> Receipt:
     """Commit a `waiting` event before a person is asked, which may take minutes."""
     record = call.inbound.record
     record.outcome = Outcome.WAITING
@@ -44,7 +44,7 @@ def note_waiting(call: Call) -> Future[bool]:
         record.outcome = Outcome.STARTED
 
 
-def begin(call: Call) -> Future[bool] | None:
+def begin(call: Call) -> Receipt | None:
     """Commit a `started` event before a tool that writes, or has waited, runs."""
     has_waited = call.inbound.record.pk is not None
     if not call.writes and not (call.runs and has_waited):

@@ -10,7 +10,6 @@ import secrets
 import threading
 import time
 from collections import Counter
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from mcp_app.address import network_of
 from mcp_app.conf import settings
 from mcp_app.dispatch.dispatcher import new_record
 from mcp_app.dispatch.interfaces import CallRecord, Outcome
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.rates.window import Rate
 from mcp_app.transports import shutdown
 from mcp_app.transports.recording import recorder
@@ -118,7 +118,7 @@ class Strangers:
         if (window := self._window) is not None and (told := self._close(window)) is not None:
             told.result(_PATIENCE)
 
-    def _close(self, window: _Window) -> Future[bool] | None:
+    def _close(self, window: _Window) -> Receipt | None:
         with self._lock:
             if self._window is not window:
                 return None

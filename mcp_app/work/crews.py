@@ -230,8 +230,9 @@ class Crew:
             together = self._beside(job.ahead) if job.ahead is not None else []
         if together:
             _prepare(together)
-        elif job.ahead is not None and job.ahead.prepared is not None:
-            job.ahead.prepared.wait()
+        elif job.ahead is not None and (prepared := job.ahead.prepared) is not None:
+            # Nearly always it is; to find that out by a wait costs ten times as much.
+            _ = prepared.is_set() or prepared.wait()
         return job
 
     def _beside(self, first: Ahead) -> list[Ahead]:

@@ -36,7 +36,9 @@ class Workers(ThreadPoolExecutor):
         super().__init__(count, name)
         self._count = count
         self._turns = count
-        self._free = threading.Condition()
+        self._counting = threading.Lock()
+        self._free = threading.Condition(self._counting)
+        self._queued = 0
         self._aside = dict.fromkeys(Aside, 0)
         self._unfinished = 0
         self.at_work: dict[Hashable, int] = {}
@@ -55,11 +57,11 @@ class Workers(ThreadPoolExecutor):
             try:
                 return fn(*args, **kwargs)
             finally:
-                with self._free:
+                with self._counting:
                     self._unfinished -= 1
 
         future = super().submit(counted)
-        with self._free:
+        with self._counting:
             self._unfinished += 1
         self._see_to_threads()
         return future
@@ -72,7 +74,7 @@ class Workers(ThreadPoolExecutor):
         it is given nothings to do, until it is through with what it takes for idle.
         """
         while True:
-            with self._free:
+            with self._counting:
                 wanted = min(self._unfinished, self._max_workers)
             if len(self._threads) >= wanted:
                 return
@@ -84,18 +86,21 @@ class Workers(ThreadPoolExecutor):
 
     def enter(self, owner: Hashable | None = None) -> None:
         """Take a turn, once there is one."""
-        with self._free:
+        with self._counting:
             while self._turns <= 0:
+                self._queued += 1
                 self._free.wait()
+                self._queued -= 1
             self._turns -= 1
             self._count_turn(owner)
 
     def leave(self, owner: Hashable | None = None) -> None:
         """Give it back."""
-        with self._free:
+        with self._counting:
             self._turns += 1
             self._uncount_turn(owner)
-            self._free.notify()
+            if self._queued:
+                self._free.notify()
 
     def _count_turn(self, owner: Hashable | None) -> None:
         if owner is not None:
@@ -112,7 +117,7 @@ class Workers(ThreadPoolExecutor):
 
     def step_aside(self, why: Aside, owner: Hashable | None = None) -> bool:
         """Let another job have the turn; False where too many have done so for this reason."""
-        with self._free:
+        with self._counting:
             if self._aside[why] >= self._count * _MOST[why]:
                 return False
             self._aside[why] += 1
@@ -123,7 +128,7 @@ class Workers(ThreadPoolExecutor):
 
     def step_back(self, why: Aside, owner: Hashable | None = None) -> None:
         """Work again, at once: others may wait for what this job holds. The next turn is owed."""
-        with self._free:
+        with self._counting:
             self._aside[why] -= 1
             self._max_workers -= 1
             self._turns -= 1

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from concurrent.futures import Future, wait
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -12,22 +12,29 @@ from django.db import connection, transaction
 
 from mcp_app.audit.writer import EventWriter
 from mcp_app.dispatch.interfaces import Outcome
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.models import CallEvent
+from mcp_app.transports.bell import bell
 from tests.audit.records import PATIENCE, WRITER, Gate, call, gate
 
 
-def hold(writer: EventWriter, made: Gate) -> Future[bool]:
+def hold(writer: EventWriter, made: Gate) -> Receipt:
     """Submit one call and let the writer stop in the middle of its transaction."""
     made.open.clear()
-    future = writer.submit(call(tool="held"))
+    receipt = writer.submit(call(tool="held"))
     assert made.arrived.wait(PATIENCE)
-    return future
+    return receipt
+
+
+def wait_for(receipts: Iterable[Receipt]) -> None:
+    for receipt in receipts:
+        receipt.result(PATIENCE)
 
 
 def rest(writer: EventWriter) -> None:
     """Have the writer's thread started, and with nothing to do."""
-    while not (future := writer.submit(call(tool="rested"))).done():
-        future.result(PATIENCE)
+    while not (receipt := writer.submit(call(tool="rested"))).done():
+        receipt.result(PATIENCE)
 
 
 def writer_threads() -> list[threading.Thread]:
@@ -47,11 +54,11 @@ def test_calls_that_come_during_a_commit_share_the_next(writer: EventWriter) -> 
         first = hold(writer, made)
         gathered = [writer.submit(call(tool=f"t{number}")) for number in range(20)]
         assert not first.done()
-        assert not any(future.done() for future in gathered)
+        assert not any(receipt.done() for receipt in gathered)
         made.open.set()
-        wait([first, *gathered], PATIENCE)
+        wait_for([first, *gathered])
 
-    assert all(future.result(0) for future in [first, *gathered])
+    assert all(receipt.result(0) for receipt in [first, *gathered])
     assert made.count("INSERT") == 2
     names = list(CallEvent.objects.order_by("pk").values_list("tool", flat=True))
     assert names == ["held", *(f"t{number}" for number in range(20))]
@@ -120,7 +127,7 @@ def test_a_call_that_ends_before_its_start_is_stored_has_one_row(writer: EventWr
         record.outcome = Outcome.OK
         ended = writer.submit(record)
         made.open.set()
-        wait([held, started, ended], PATIENCE)
+        wait_for([held, started, ended])
 
     assert started.result(0)
     assert ended.result(0)
@@ -132,10 +139,10 @@ def test_a_record_may_change_while_its_row_waits(writer: EventWriter) -> None:
     with gate() as made:
         held = hold(writer, made)
         record = call(tool="before")
-        future = writer.submit(record)
+        receipt = writer.submit(record)
         record.tool = "after"
         made.open.set()
-        wait([held, future], PATIENCE)
+        wait_for([held, receipt])
 
     assert CallEvent.objects.filter(tool="before").exists()
 
@@ -163,11 +170,11 @@ def test_an_idle_writer_has_neither_thread_nor_connection(monkeypatch: pytest.Mo
 
 @pytest.mark.django_db(transaction=True)
 def test_what_waits_is_stored_before_the_writer_closes(writer: EventWriter) -> None:
-    futures = [writer.submit(call()) for _ in range(100)]
+    receipts = [writer.submit(call()) for _ in range(100)]
 
     writer.close(PATIENCE)
 
-    assert all(future.done() for future in futures)
+    assert all(receipt.done() for receipt in receipts)
     assert CallEvent.objects.count() == 100
 
 
@@ -184,7 +191,7 @@ def test_a_thread_writes_itself_where_too_much_waits(
 
         assert list(CallEvent.objects.values_list("tool", flat=True)) == ["own"] * 3
         made.open.set()
-        wait(waiting, PATIENCE)
+        wait_for(waiting)
     writer.close(PATIENCE)
 
     assert [record.getMessage() for record in caplog.records] == ["2 call events wait to be stored"]
@@ -194,24 +201,24 @@ def test_a_thread_writes_itself_where_too_much_waits(
 async def test_an_event_loop_waits_for_a_commit_without_blocking(writer: EventWriter) -> None:
     with gate() as made:
         made.open.clear()
-        future = asyncio.wrap_future(writer.submit(call()))
+        receipt = bell().outcome(writer.submit(call()))
         await asyncio.sleep(0)
-        assert not future.done()
+        assert not receipt.done()
         made.open.set()
-        assert await asyncio.wait_for(future, PATIENCE)
+        assert await asyncio.wait_for(receipt, PATIENCE)
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_caller_who_stops_waiting_loses_no_event(writer: EventWriter) -> None:
     with gate() as made:
         made.open.clear()
-        future = writer.submit(call())
-        waiting = asyncio.wrap_future(future)
+        receipt = writer.submit(call())
+        waiting = bell().outcome(receipt)
         waiting.cancel()
         made.open.set()
         await asyncio.to_thread(writer.close, PATIENCE)
 
-    assert future.result(0) is True
+    assert receipt.result(0) is True
 
 
 # --- the caller's transaction ------------------------------------------------------------------
@@ -242,9 +249,9 @@ def test_who_waits_for_a_writer_that_rests_writes_in_its_stead(writer: EventWrit
     own = connection.connection
     with gate() as made:
         rest(writer)
-        future = writer.submit(call(tool="here"))
+        receipt = writer.submit(call(tool="here"))
 
-    assert future.done()
+    assert receipt.done()
     assert made.threads[-1] == threading.get_ident() != made.threads[0]
     assert connection.connection is own
     assert CallEvent.objects.filter(tool="here").exists()
@@ -263,9 +270,9 @@ def test_what_comes_while_another_writes_in_its_stead_waits_for_the_writer(
         thread.start()
         assert made.arrived.wait(PATIENCE)
         gathered = [writer.submit(call(tool=f"t{number}")) for number in range(20)]
-        assert not any(future.done() for future in gathered)
+        assert not any(receipt.done() for receipt in gathered)
         made.open.set()
-        wait(gathered, PATIENCE)
+        wait_for(gathered)
         thread.join(PATIENCE)
 
     later = CallEvent.objects.exclude(tool="rested").order_by("pk")
@@ -309,9 +316,9 @@ def test_a_caller_who_commits_keeps_both(writer: EventWriter) -> None:
 def test_a_test_in_a_transaction_sees_the_event_at_once(writer: EventWriter) -> None:
     user = get_user_model().objects.create_user("ana")
     with transaction.atomic():
-        future = writer.submit(call(user=user))
+        receipt = writer.submit(call(user=user))
 
-    assert future.done()
+    assert receipt.done()
     assert CallEvent.objects.get().user == user
     assert writer_threads() == []
 
@@ -324,7 +331,7 @@ def test_an_event_loop_beside_a_test_s_thread_writes_in_its_transaction(
     user = get_user_model().objects.create_user("ana")
 
     async def submit() -> bool:
-        return await asyncio.wrap_future(writer.submit(call(user=user)))
+        return await bell().outcome(writer.submit(call(user=user)))
 
     assert async_to_sync(submit)()
     assert CallEvent.objects.get().user == user

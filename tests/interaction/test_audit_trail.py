@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from typing import Annotated, Any
 
 import pytest
@@ -14,6 +13,7 @@ from pydantic import BaseModel, Field, SecretStr
 
 from mcp_app import Context, ToolError
 from mcp_app.dispatch.interfaces import CallRecord
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.models import CallEvent
 from mcp_app.protocol.versions import Era
 from mcp_app.signals import tool_called, tool_denied
@@ -303,10 +303,10 @@ def missing_table(lanes: None) -> Iterator[None]:
 class LosesEverything:
     """A recorder whose database is down."""
 
-    def submit(self, record: CallRecord) -> Future[bool]:
-        future: Future[bool] = Future()
-        future.set_result(False)
-        return future
+    def submit(self, record: CallRecord) -> Receipt:
+        receipt = Receipt()
+        receipt.settle(False)
+        return receipt
 
 
 def test_a_recorder_that_loses_rows_fails_no_call_unless_rows_are_required(

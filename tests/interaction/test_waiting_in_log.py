@@ -4,7 +4,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from mcp_app.audit.gates import deciding_gate
 from mcp_app.auth.tokens import revoke
 from mcp_app.dispatch.context import Cancellation
 from mcp_app.dispatch.interfaces import CallRecord
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.hooks import confirm, deny
 from mcp_app.models import CallEvent, Token
 from mcp_app.testing import MCPClient, accept
@@ -199,11 +199,11 @@ class Losing:
         self._answers = list(answers)
         self._recorder = recorder()
 
-    def submit(self, record: CallRecord) -> "Future[bool]":
+    def submit(self, record: CallRecord) -> Receipt:
         if not self._answers or self._answers.pop(0):
             return self._recorder.submit(record)
-        lost: Future[bool] = Future()
-        lost.set_result(False)
+        lost = Receipt()
+        lost.settle(False)
         return lost
 
 

@@ -1,19 +1,19 @@
-"""A loop hears of many things by one call, and of each what came of it."""
+"""A loop hears of many commits by one call, and of each what came of it."""
 
 import asyncio
 import threading
-from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.transports.bell import Bell, bell
 
 
 def test_many_outcomes_come_by_one_call_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    futures: list[Future[int]] = [Future() for _ in range(20)]
+    receipts = [Receipt() for _ in range(20)]
 
-    async def main() -> tuple[list[int], int]:
+    async def main() -> tuple[list[bool], int]:
         loop = asyncio.get_running_loop()
         calls: list[Any] = []
         woken = loop.call_soon_threadsafe
@@ -24,48 +24,44 @@ def test_many_outcomes_come_by_one_call_of_the_loop(monkeypatch: pytest.MonkeyPa
 
         monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
         ringing = Bell(loop)
-        waiters = [ringing.outcome(future) for future in futures]
-        for number, future in enumerate(futures):
-            future.set_result(number)
+        waiters = [ringing.outcome(receipt) for receipt in receipts]
+        for number, receipt in enumerate(receipts):
+            receipt.settle(number % 2 == 0)
         return list(await asyncio.gather(*waiters)), len(calls)
 
-    assert asyncio.run(main()) == (list(range(20)), 1)
+    assert asyncio.run(main()) == ([True, False] * 10, 1)
 
 
-def test_outcomes_of_other_threads_and_failures_arrive() -> None:
-    async def main() -> tuple[int, BaseException | None]:
-        good: Future[int] = Future()
-        bad: Future[int] = Future()
-        waiting, failing = bell().outcome(good), bell().outcome(bad)
-        threading.Thread(target=good.set_result, args=[7]).start()
-        threading.Thread(target=bad.set_exception, args=[ValueError("no")]).start()
-        await asyncio.wait({waiting, failing}, timeout=10)
-        return waiting.result(), failing.exception()
+def test_outcomes_of_other_threads_arrive() -> None:
+    async def main() -> tuple[bool, bool]:
+        stored, lost = Receipt(), Receipt()
+        waiters = bell().outcome(stored), bell().outcome(lost)
+        threading.Thread(target=stored.settle, args=[True]).start()
+        threading.Thread(target=lost.settle, args=[False]).start()
+        first, second = await asyncio.wait_for(asyncio.gather(*waiters), 10)
+        return first, second
 
-    value, error = asyncio.run(main())
-    assert value == 7
-    assert isinstance(error, ValueError)
+    assert asyncio.run(main()) == (True, False)
 
 
 def test_who_waits_no_longer_is_let_go_and_the_others_hear() -> None:
-    async def main() -> int:
-        gone: Future[int] = Future()
-        here: Future[int] = Future()
+    async def main() -> bool:
+        gone, here = Receipt(), Receipt()
         left, waiting = bell().outcome(gone), bell().outcome(here)
         left.cancel()
-        gone.set_result(1)
-        here.set_result(2)
+        gone.settle(True)
+        here.settle(True)
         return await asyncio.wait_for(waiting, 10)
 
-    assert asyncio.run(main()) == 2
+    assert asyncio.run(main())
 
 
 def test_a_loop_that_is_over_is_no_matter() -> None:
-    future: Future[int] = Future()
+    receipt = Receipt()
 
     async def main() -> None:
-        bell().outcome(future)
+        bell().outcome(receipt)
 
     asyncio.run(main())
-    future.set_result(1)
-    assert future.result() == 1
+    receipt.settle(True)
+    assert receipt.result()
