@@ -25,6 +25,8 @@ CHUNK: Final = 1000
 _BEGINNING: Final = re.compile(
     r'((?:\A|[;\t\r\n])[\s";]*+)([=+\-@＝＋－＠]?)'  # noqa: RUF001 - these are meant
 )
+_SEPARATORS: Final = re.compile(r"[;\t\r\n]")
+_OPENINGS: Final = frozenset('+=-@＝＋－＠"')  # noqa: RUF001 - as above
 
 
 def exported(rows: QuerySet[CallEvent], form: str) -> Iterator[str]:
@@ -63,14 +65,20 @@ def _written(rows: Iterable[Iterable[Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if _is_plain(value) else _without_formulas(value)
     if value is None:
         return ""
     if isinstance(value, dict | list):
         # Semicolons stand in its strings alone, and mean the same so.
         return json.dumps(value, ensure_ascii=False).replace(";", "\\u003b")
-    if isinstance(value, str):
-        return _without_formulas(value)
     return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a glance shows that no formula can begin in it; in most texts none can."""
+    first = text[:1]
+    return not (first in _OPENINGS or first.isspace() or _SEPARATORS.search(text))
 
 
 def _without_formulas(text: str) -> str:

@@ -66,6 +66,20 @@ def test_no_cell_is_a_formula(text: str, told: str) -> None:
     assert (line["tool"], line["arguments"]) == (text, text)
 
 
+@given(st.text("a1=-@;,\"'\t\r\n \xa0\x0b\x1c＋", max_size=6))  # noqa: RUF001
+def test_what_a_glance_lets_through_has_nothing_to_be_changed(text: str) -> None:
+    assert not export._is_plain(text) or export._without_formulas(text) == text
+
+
+def test_a_cell_that_begins_no_formula_is_not_looked_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_over: list[str] = []
+    monkeypatch.setattr(export, "_without_formulas", looked_over.append)
+    event = to_event(call(arguments={"limit": 5, "note": "x" * 200}))
+    event.error_text = "=1"
+    list(export._csv([[tuple(getattr(event, name) for name in export.COLUMNS)]]))
+    assert looked_over == ["=1"]
+
+
 def test_arguments_mean_what_they_meant() -> None:
     given = {"a;=1": ["b;=2", 'c";\t@d\n=3', {"d": ";"}]}
     CallEvent.objects.create(outcome="ok", arguments=given)
