@@ -23,11 +23,11 @@ from mcp_app.admin.histories import history
 from mcp_app.admin.links import followed
 from mcp_app.admin.subjects import SOURCE
 from mcp_app.admin.token_bulk import TokenBulk
-from mcp_app.admin.token_pages import Shown
+from mcp_app.admin.token_pages import Shown, may_act_as
 from mcp_app.audit.search import lookup_in
 from mcp_app.audit.token_uses import Grace, graces, uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
-from mcp_app.forms.tokens import NewTokenForm, TokenForm
+from mcp_app.forms.tokens import NewTokenForm, NoteForm, TokenForm
 from mcp_app.models import Session, Token
 from mcp_app.models.limits import unknown
 from mcp_app.transports.reach import reach_of
@@ -94,7 +94,7 @@ def _end(token: Token) -> Any:
 
 
 def _form_of(token: Token) -> type[forms.ModelForm]:  # type: ignore[type-arg]
-    return forms.ModelForm if token.is_over else TokenForm
+    return NoteForm if token.is_over else TokenForm
 
 
 @admin.register(Token)
@@ -225,6 +225,7 @@ class TokenAdmin(DeletePages, TokenBulk):
             found = uses(token, timezone.now())
             none_works = all(use.ended_at for use in found)
             context |= {"uses": found, "none_works": none_works, "history": history(token)}
+            context["may_hold"] = may_act_as(request, token.user)
             works = token.user.is_active and not none_works
             context["reach"] = reach_of(token, source=SOURCE) if works else None
         return super().render_change_form(request, context, *args, **kwargs)

@@ -96,6 +96,15 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at r
         return cleaned
 
 
+class NoteForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at run time
+    """Change the note of a token that is over: nothing else of it means anything any more."""
+
+    class Meta:
+        model = Token
+        fields: ClassVar = ["note"]
+        widgets: ClassVar = TokenForm.Meta.widgets
+
+
 class NewTokenForm(TokenForm):
     """Issue a token. `prefix` is chosen when the form is shown, so that it is answered once."""
 

@@ -182,3 +182,14 @@ def test_the_end_of_a_closure_has_its_time_zone(boss_client: Client, settings: A
     turn(switch_for("maintenance", "default", reason="Moving.", until=until))
     text = words(boss_client.get(url("changelist", model="catalogue")).content.decode())
     assert "Until 2126-01-01 21:00:00 Asia/Tokyo" in text
+
+
+def test_the_note_of_a_token_that_is_over_has_the_field_of_others(
+    boss_client: Client, issued: tuple[Token, Any]
+) -> None:
+    token, _ = issued
+    before = boss_client.get(url("change", token.pk)).context["adminform"].form
+    revoke(token)
+    over = boss_client.get(url("change", token.pk)).context["adminform"].form
+    assert list(over.fields) == ["note"]
+    assert over.fields["note"].widget.attrs == before.fields["note"].widget.attrs

@@ -52,6 +52,14 @@ export async function overflow(page) {
   return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
 }
 
+/** The cells of rows shown as cards whose words stick out of them, over those of the next. */
+export async function sticking(page) {
+  return page.evaluate(() => [...document.querySelectorAll(".mcp-cards tbody :is(th, td)")]
+    .filter((cell) => ["block", "flow-root"].includes(getComputedStyle(cell).display))
+    .filter((cell) => cell.scrollWidth > cell.clientWidth + 1)
+    .slice(0, 3).map((cell) => `words stick out: ${cell.textContent.trim()}`));
+}
+
 /** Press Tab until what is named has the focus: what the keyboard cannot reach is a fault. */
 export async function reach(page, selector) {
   const wanted = await page.locator(selector).first().elementHandle();
