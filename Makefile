@@ -6,12 +6,15 @@ FRESH ?=
 PROCESSES ?= 1
 ARGS ?=
 
+# What is tested without Django can tell no database or cache from another.
+PURE := $(wildcard tests/protocol tests/catalog tests/dispatch)
+
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c requirements/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-pure coverage check lint format types contracts django-checks package messages live browser pictures interop conformance bench bench-peers requirements clean
+.PHONY: help run test test-pure test-stores coverage check lint format types contracts django-checks package messages live browser pictures interop conformance bench bench-peers requirements clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -24,7 +27,10 @@ test: $(VENV)/test.stamp ## run the tests (ARGS="-k tokens"; EXAMPLE_DATABASE, R
 
 test-pure: $(VENV)/test.stamp ## the layers that know no Django, tested without it
 	$(BIN)/python -m pytest -p no:django -W ignore::pytest.PytestConfigWarning \
-	  -o addopts=--import-mode=importlib $(wildcard tests/protocol tests/catalog tests/dispatch) $(ARGS)
+	  -o addopts=--import-mode=importlib $(PURE) $(ARGS)
+
+test-stores: $(VENV)/test.stamp ## the tests without those, for another database and cache
+	$(BIN)/python -m pytest -n auto $(addprefix --ignore=,$(PURE)) $(ARGS)
 
 coverage: $(VENV)/test.stamp ## run the tests and say which lines they did not reach
 	$(BIN)/python -m coverage erase

@@ -23,7 +23,7 @@ from mcp_app.admin.histories import history
 from mcp_app.admin.links import followed
 from mcp_app.admin.subjects import SOURCE
 from mcp_app.admin.token_bulk import TokenBulk
-from mcp_app.admin.token_pages import Shown
+from mcp_app.admin.token_pages import Shown, may_act_as
 from mcp_app.audit.search import lookup_in
 from mcp_app.audit.token_uses import Grace, graces, uses
 from mcp_app.auth.tokens import AlreadyIssued, save_new
@@ -225,6 +225,7 @@ class TokenAdmin(DeletePages, TokenBulk):
             found = uses(token, timezone.now())
             none_works = all(use.ended_at for use in found)
             context |= {"uses": found, "none_works": none_works, "history": history(token)}
+            context["may_hold"] = may_act_as(request, token.user)
             works = token.user.is_active and not none_works
             context["reach"] = reach_of(token, source=SOURCE) if works else None
         return super().render_change_form(request, context, *args, **kwargs)

@@ -80,7 +80,9 @@ class Announcer:
 
 def _has_listeners() -> bool:
     return bool(settings.ON_CALL) or any(
-        signal.has_listeners(CallRecord) for signal in (tool_called, tool_denied)
+        # Django asks for a lock to find out that nobody has ever listened.
+        signal.receivers and signal.has_listeners(CallRecord)
+        for signal in (tool_called, tool_denied)
     )
 
 

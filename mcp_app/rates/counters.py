@@ -16,7 +16,7 @@ from django.core.cache import caches
 from django.core.cache.backends.locmem import LocMemCache
 
 from mcp_app.conf import settings
-from mcp_app.rates.window import Count, Rate, admits, wait
+from mcp_app.rates.window import BEYOND, Count, Rate, admits, wait
 
 _SCRIPT: Final = """
 local now = redis.call('TIME')
@@ -119,8 +119,10 @@ class _Redis:
 
     def take(self, key: str, rate: Rate) -> Ticket:
         admitted, current, previous, elapsed, window = self._run(key, rate, "")
-        waits = 0.0 if admitted else wait(rate, current, previous, float(elapsed))
-        return Ticket(waits, window)
+        if admitted:
+            return Ticket(0.0, window)
+        # Redis writes numbers with 14 digits: by those the call may just fit that did not.
+        return Ticket(max(wait(rate, current, previous, float(elapsed)), BEYOND), window)
 
     def give_back(self, key: str, rate: Rate, window: int) -> None:
         self._run(key, rate, window)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-_BEYOND: Final = 0.001
+BEYOND: Final = 0.001
 """Seconds after the moment at which the formula would be an equation."""
 
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -56,5 +56,5 @@ def wait(rate: Rate, current: int, previous: int, elapsed: float) -> float:
         return 0.0
     if current < rate.limit:
         # The last window fades until what is left of it makes room.
-        return rate.seconds * (1 - (rate.limit - current) / previous) - elapsed + _BEYOND
-    return rate.seconds - elapsed + rate.seconds * (1 - rate.limit / current) + _BEYOND
+        return rate.seconds * (1 - (rate.limit - current) / previous) - elapsed + BEYOND
+    return rate.seconds - elapsed + rate.seconds * (1 - rate.limit / current) + BEYOND

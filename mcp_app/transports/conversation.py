@@ -154,11 +154,14 @@ class Conversation:
         return answer
 
     def _is_answered_by(self, step: Step) -> bool:
-        """Whether nothing of what was sent is still to be done."""
+        """Whether there is nothing left but to commit one event, at most, and to answer.
+
+        Of several the others would be lost with a client who leaves during the first commit.
+        """
         items = self._entered.items
         if isinstance(step, Reply):
             return len(items) == 1
-        return step is None and all(isinstance(item, Refused) for item in items)
+        return step is None and (not items or (len(items) == 1 and isinstance(items[0], Refused)))
 
     def _go_on(self, hop: Hop | None) -> asyncio.Task[Opening]:
         """Do what is left to do, whoever waits for it."""

@@ -81,8 +81,8 @@ class Notifications:
         self._stirred.set()
 
     def calm(self) -> None:
-        """Have the next wait last until something is emitted or said anew."""
-        if self.is_empty and self.retry_ms is None:
+        """Have the next wait last until something is emitted or said, where nothing is by now."""
+        if self.is_empty and self.retry_ms is None and not self.was_silent:
             self._stirred.clear()
 
     def take(self) -> list[bytes]:

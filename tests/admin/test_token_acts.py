@@ -153,6 +153,18 @@ def test_where_a_token_can_be_revoked_or_deleted_it_says_what_each_does(
     assert not works(secret.reveal())
 
 
+def test_the_token_of_a_superuser_leads_others_to_no_rotation(
+    boss_client: Client, staff_client: Callable[..., Client], boss: Any, issued: Issued
+) -> None:
+    his, _ = issue(user=boss, name="the boss's")
+    changer = staff_client("view_token", "change_token")
+    page = changer.get(url("change", his.pk)).content.decode()
+    assert url("rotate", his.pk) not in page
+    assert url("revoke", his.pk) in page
+    assert url("rotate", his.pk) in boss_client.get(url("change", his.pk)).content.decode()
+    assert url("rotate", issued[0].pk) in changer.get(url("change", issued[0].pk)).content.decode()
+
+
 def test_who_may_delete_tokens_deletes_one_with_its_sessions_and_reads_no_names_of_those(
     staff_client: Callable[..., Client], issued: Issued
 ) -> None:

@@ -11,10 +11,13 @@ from django.db import connections
 from django.test.utils import override_settings
 
 from mcp_app import Context, Progress, ToolError
+from mcp_app.dispatch.interfaces import CallRecord
+from mcp_app.dispatch.receipts import Receipt
 from mcp_app.models import CallEvent
 from mcp_app.testing import MCPClient
+from mcp_app.transports.recording import recording_to
 from tests.interaction import wire
-from tests.interaction.conftest import MODERN, MakeToken
+from tests.interaction.conftest import MODERN, MakeToken, ready
 from tests.interaction.tools import server
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -449,6 +452,77 @@ def test_a_silent_stream_says_that_it_lives(
     with override_settings(MCP_APP={**settings.MCP_APP, "KEEP_ALIVE": 0.02}):
         (response,) = async_to_sync(scenario)()
     assert response["result"]["content"][0]["text"] == "done"
+
+
+def test_the_first_silence_is_no_longer_than_the_others(
+    application: Any, client: MCPClient, serve: Serve, settings: Any
+) -> None:
+    release = threading.Event()
+
+    def quiet() -> str:
+        assert release.wait(wire.PATIENCE)
+        return "done"
+
+    name = serve(quiet, read_only=True)
+
+    async def scenario() -> float:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        line = wire.call(application, client, name)
+        await line.until(lambda: line.sent)
+        seconds = loop.time() - begun
+        release.set()
+        await line.end()
+        return seconds
+
+    with override_settings(MCP_APP={**settings.MCP_APP, "KEEP_ALIVE": 1.5}):
+        assert 1.4 < async_to_sync(scenario)() < 2.9
+
+
+def test_refused_messages_of_a_batch_are_all_recorded_although_their_client_leaves(
+    application: Any, make_token: MakeToken, lanes: None
+) -> None:
+    client = ready(MCPClient(make_token(), version="2025-03-26", server=server))
+    recorder = Waiting()
+    batch: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": number, "method": 5} for number in range(3)
+    ]
+
+    async def scenario() -> None:
+        line = wire.send(application, client, batch)
+        await asyncio.to_thread(recorder.arrived.wait, wire.PATIENCE)
+        await line.hang_up()
+        recorder.open()
+        await no_task_is_left()
+
+    with recording_to(recorder):
+        async_to_sync(scenario)()
+    assert len(recorder.records) == 3
+
+
+class Waiting:
+    """A recorder that commits nothing until it is opened."""
+
+    def __init__(self) -> None:
+        self.records: list[CallRecord] = []
+        self.arrived = threading.Event()
+        self._receipts: list[Receipt] = []
+        self._is_open = False
+
+    def submit(self, record: CallRecord) -> Receipt:
+        receipt = Receipt()
+        self.records.append(record)
+        self._receipts.append(receipt)
+        if self._is_open:
+            receipt.settle(True)
+        self.arrived.set()
+        return receipt
+
+    def open(self) -> None:
+        """Commit what came, and what is to come."""
+        self._is_open = True
+        for receipt in self._receipts:
+            receipt.settle(True)
 
 
 def test_a_stream_is_neither_buffered_nor_cached_nor_measured(

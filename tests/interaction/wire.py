@@ -101,13 +101,13 @@ class Line:
 def send(
     application: Any,
     client: MCPClient,
-    message: dict[str, Any] | None,
+    message: dict[str, Any] | list[dict[str, Any]] | None,
     *,
     method: str = "POST",
     **more: str,
 ) -> Line:
     """Begin any request of `client`; underscores in the names of more headers are hyphens."""
-    told = message or {}
+    told = message if isinstance(message, dict) else {}
     headers = {
         "host": "localhost",
         "content-type": "application/json",

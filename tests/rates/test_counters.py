@@ -159,3 +159,10 @@ def test_to_look_counts_nothing_and_says_what_the_next_call_would_hear(kind: str
     counters.give_back(key, HOUR, ticket)
     assert counters.look(key, HOUR).used(HOUR) == 19
     assert counters.look(key, HOUR).wait(HOUR) == 0
+
+
+def test_what_redis_refused_is_refused_however_its_numbers_are_rounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counters._Redis, "_run", lambda *given: [0, 1, 2, b"30.000000000001", 7])
+    assert counters._Redis(None, None).take("key", Rate(2, 60)).wait > 0
