@@ -26,6 +26,10 @@ _BETWEEN: Final = (dt.timedelta(minutes=3), dt.timedelta(minutes=17))
 """Between two calls, the least and the most."""
 
 
+_BEFORE: Final = dt.timedelta(hours=1)
+"""Between the issue of a token and its first call."""
+
+
 @dataclass(frozen=True, slots=True)
 class Agent:
     """A token of somebody's, and the client that it is used by."""
@@ -169,11 +173,21 @@ def seed_calls(now: dt.datetime) -> bool:
     store(sorted(entries, key=lambda entry: entry.record.started_at))
     for agent, secret in secrets.items():
         mine = [each.started_at for each in records if each.token_lookup == secret.lookup]
-        used = dt.datetime.fromtimestamp(max(mine), dt.UTC)
+        first, last = (dt.datetime.fromtimestamp(pick(mine), dt.UTC) for pick in (min, max))
         TokenSecret.objects.filter(pk=secret.pk).update(
-            last_used_at=used, last_used_ip=agent.address
+            last_used_at=last, last_used_ip=agent.address
         )
+        _date_back(secret, first - _BEFORE)
     return True
+
+
+def _date_back(secret: TokenSecret, at: dt.datetime) -> None:
+    """Have a secret, its token and its user been there at `at`, if they were made later."""
+    token = secret.token
+    TokenSecret.objects.filter(pk=secret.pk, created_at__gt=at).update(created_at=at)
+    Token.objects.filter(pk=token.pk, created_at__gt=at).update(created_at=at)
+    users = get_user_model().objects
+    users.filter(pk=token.user_id, date_joined__gt=at).update(date_joined=at)
 
 
 def _schedule(now: dt.datetime, chance: random.Random) -> list[tuple[Call, dt.datetime]]:

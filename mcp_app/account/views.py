@@ -104,7 +104,9 @@ def issue(request: HttpRequest) -> HttpResponse:
 def rotate_one(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask for the grace; on POST rotate, and answer with the new secret."""
     token = get_object_or_404(_tokens(request), pk=pk)
-    form = RotateForm(request.POST or None, initial={"expected": newest_secret_id(token)})
+    form = RotateForm(
+        request.POST or None, tokens=[token], initial={"expected": newest_secret_id(token)}
+    )
     facts = {"token": token, "uses": uses(token, timezone.now()), "form": form}
     try:
         check_rotatable(token, timezone.now())

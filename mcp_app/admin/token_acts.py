@@ -54,7 +54,9 @@ class TokenActs(TokenPages):
         if token is None:
             return self.missing(request, object_id)
         require_hold(request, token)
-        form = RotateForm(request.POST or None, initial={"expected": newest_secret_id(token)})
+        form = RotateForm(
+            request.POST or None, tokens=[token], initial={"expected": newest_secret_id(token)}
+        )
         title = _("Rotate %(token)s?") % {"token": token}
         now = timezone.now()
         facts: dict[str, Any] = {"token": token, "uses": uses(token, now), "form": form}

@@ -26,7 +26,10 @@ class TokenBulk(TokenActs):
         tokens = self._few(request, queryset)
         if tokens is None:
             return None
-        form = GraceForm(request.POST if "confirmed" in request.POST else None)
+        form = GraceForm(
+            request.POST if "confirmed" in request.POST else None,
+            tokens=[token for token in tokens if not token.is_over],
+        )
         if not form.is_valid():
             seen = _expected if form.is_bound else _newest
             pairs = [(token, seen(request, token)) for token in tokens]
@@ -56,7 +59,9 @@ class TokenBulk(TokenActs):
         return None
 
     def _few(self, request: HttpRequest, queryset: QuerySet[Token]) -> list[Token] | None:
-        tokens = list(queryset.select_related("user")[: MOST_AT_ONCE + 1])
+        tokens = list(
+            queryset.select_related("user").prefetch_related("secrets")[: MOST_AT_ONCE + 1]
+        )
         if len(tokens) <= MOST_AT_ONCE:
             return tokens
         said = _("Choose at most %(n)d tokens at once.") % {"n": MOST_AT_ONCE}

@@ -35,8 +35,8 @@ class Shown:
 
     @property
     def ends_at(self) -> datetime | None:
-        """When the one before it ends."""
-        return self.before.valid_until if self.before else None
+        """When the one before it ends: at the end of its grace, or with the token before."""
+        return self.before.ends_at if self.before else None
 
     @property
     def has_ended(self) -> bool:

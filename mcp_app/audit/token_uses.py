@@ -85,9 +85,9 @@ def graces(token: Token, now: datetime) -> list[Grace]:
     if token.is_over:
         return []
     return [
-        Grace(secret, secret.valid_until, _is_used(secret, token))
+        Grace(secret, secret.ends_at, _is_used(secret, token))
         for secret in token.working_secrets(now)
-        if secret.valid_until is not None
+        if secret.valid_until is not None and secret.ends_at is not None
     ]
 
 

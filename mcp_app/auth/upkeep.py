@@ -46,15 +46,15 @@ class Due:
 def due(within: timedelta, now: datetime) -> Iterator[Due]:
     """The secrets that work now and are due, the soonest to end first."""
     live: QuerySet[TokenSecret] = TokenSecret.objects.live(now)
-    secrets = live.annotate(ends_at=_ends_at()).select_related("token", "token__user")
-    for secret in secrets.order_by(F("ends_at").asc(nulls_last=True), "pk").iterator(_AT_ONCE):
+    secrets = live.select_related("token", "token__user")
+    for secret in secrets.order_by(_ends_at().asc(nulls_last=True), "pk").iterator(_AT_ONCE):
         reason = _reason(secret, within, now)
         if reason is not None:
             yield Due(secret.token, secret, reason, secret.ends_at)
 
 
 def _ends_at() -> Least:
-    """The earliest of a secret's ends that there are."""
+    """The earliest of a secret's ends that there are: its `ends_at`, for the database."""
     ends: list[Any] = [F("valid_until"), F("token__expires_at")]
     longest = longest_life()
     if longest is not None:

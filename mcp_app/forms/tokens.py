@@ -1,5 +1,6 @@
 """Forms that issue, change and rotate a token."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
@@ -137,27 +138,63 @@ class NewTokenForm(TokenForm):
         return None if choice == NEVER else now + timedelta(days=int(choice))
 
 
-def grace_choices() -> Choices:
-    """The usual spans, each with the moment that it means."""
-    now = timezone.now()
-    spans = [
-        (str(n), _until(label, now + timedelta(seconds=n)) if n else label) for n, label in GRACES
-    ]
-    return [*spans, (CUSTOM, _("After so many seconds:"))]
+def grace_choices(ends: Sequence[datetime | None], now: datetime) -> Choices:
+    """The usual spans, each with the moment that it means, as far as it puts anything off.
+
+    Args:
+        ends: when each old secret ends by itself; None for never.
+    """
+    spans: Choices = []
+    for seconds, label in GRACES:
+        at = now + timedelta(seconds=seconds)
+        sooner = [end for end in ends if end is not None and end <= at]
+        if sooner and len(sooner) == len(ends):
+            return [*spans, (str(seconds), _by_itself(sooner, now))]
+        spans.append((str(seconds), _until(label, at, bool(sooner)) if seconds else label))
+    some_end = any(end is not None for end in ends)
+    own = _("After so many seconds, or with the token where that ends sooner:")
+    return [*spans, (CUSTOM, own if some_end else _("After so many seconds:"))]
 
 
-def _until(label: Any, at: datetime) -> str:
-    return gettext("%(span)s, on %(moment)s") % {"span": label, "moment": to_the_minute(at)}
+def _until(label: Any, at: datetime, or_sooner: bool) -> str:
+    said = {"span": label, "moment": to_the_minute(at)}
+    if or_sooner:
+        return gettext("%(span)s, on %(moment)s, or with its token where that ends sooner") % said
+    return gettext("%(span)s, on %(moment)s") % said
+
+
+def _by_itself(ends: Sequence[datetime], now: datetime) -> str:
+    """What a grace comes to that puts nothing off."""
+    last = max(ends)
+    if last <= now:
+        return gettext("It has ended already")
+    said = {"moment": to_the_minute(last)}
+    if len(ends) > 1:
+        return gettext("Each with its token, the last on %(moment)s") % said
+    return gettext("With the token, on %(moment)s") % said
+
+
+def _own_end(token: Token, now: datetime) -> datetime | None:
+    """When the secret that a rotation retires ends by itself; now where there is none."""
+    newest = max(token.secrets.all(), key=lambda secret: secret.pk, default=None)
+    return newest.ends_at if newest else now
+
+
+class GraceField(forms.ChoiceField):
+    """Which choices are shown changes as time goes by; each of the usual ones stays good."""
+
+    def valid_value(self, value: Any) -> bool:
+        """Whether it is one that was ever offered."""
+        return value == CUSTOM or value in {str(seconds) for seconds, _label in GRACES}
 
 
 class GraceForm(forms.Form):
-    """How long the old secret still works after a rotation."""
+    """How long the old secrets of some tokens still work after a rotation.
 
-    grace = forms.ChoiceField(
-        label=_("The old secret ends"),
-        choices=grace_choices,
-        widget=forms.RadioSelect,
-    )
+    A grace puts no end off that comes before, so none is offered that says it would.
+    """
+
+    grace = GraceField(label=_("The old secret ends"), widget=forms.RadioSelect)
     seconds = forms.IntegerField(
         label=_("Seconds"),
         required=False,
@@ -166,12 +203,23 @@ class GraceForm(forms.Form):
         widget=forms.NumberInput(attrs={"aria-label": _("Seconds")}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, tokens: Sequence[Token], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        now = timezone.now()
+        choices = grace_choices([_own_end(token, now) for token in tokens], now)
         usual = int(settings.ROTATION_GRACE)
-        preset = usual in dict(GRACES)
-        self.fields["grace"].initial = str(usual) if preset else CUSTOM
-        self.fields["seconds"].initial = None if preset else usual
+        initial = str(usual) if usual in dict(GRACES) else CUSTOM
+        grace: Any = self.fields["grace"]
+        grace.choices = choices
+        # One that is left out comes to the last that is offered.
+        grace.initial = initial if initial in dict(choices) else choices[-1][0]
+        self.fields["seconds"].initial = usual if grace.initial == CUSTOM else None
+
+    @property
+    def asks_seconds(self) -> bool:
+        """Whether seconds of one's own may be chosen."""
+        grace: Any = self.fields["grace"]
+        return CUSTOM in dict(grace.choices)
 
     def clean(self) -> dict[str, Any]:
         """Need the seconds where they were chosen."""

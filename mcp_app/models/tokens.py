@@ -222,6 +222,12 @@ class TokenSecret(models.Model):
     def __str__(self) -> str:
         return f"mcp_{self.lookup}_…"
 
+    @property
+    def ends_at(self) -> datetime | None:
+        """When it ends by itself: at its own end, or with its token before; None for never."""
+        ends = (self.valid_until, self.token.ends_at)
+        return min((end for end in ends if end is not None), default=None)
+
     def has_ended(self, now: datetime) -> bool:
         """Whether it is over itself at `now`, whatever its token is worth."""
         return self.valid_until is not None and self.valid_until <= now

@@ -9,11 +9,13 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.utils import timezone
 
+from mcp_app.audit.periods import to_the_minute
 from mcp_app.auth.hashing import Secret
-from mcp_app.auth.tokens import issue, newest_secret_id, revoke, rotate
+from mcp_app.auth.tokens import end_secret, issue, newest_secret_id, revoke, rotate
 from mcp_app.auth.verification import CredentialsInvalid, verify
 from mcp_app.models import CallEvent, Session, StreamEvent, Token, TokenSecret
 from tests.admin.pages import hidden, secrets_on, traces, url
+from tests.admin.words import words
 
 Issued = tuple[Token, Secret]
 
@@ -67,6 +69,55 @@ def test_no_grace_ends_the_old_secret(
     token, old = issued
     [new] = secrets_on(boss_client.post(url("rotate", token.pk), rotate_form(token, **grace)))
     assert (works(new), works(old.reveal())) == (True, False)
+
+
+def offered(response: Any) -> list[str]:
+    return [str(label) for _, label in response.context["form"].fields["grace"].choices]
+
+
+def test_no_grace_is_offered_that_the_token_s_own_end_makes_untrue(
+    boss_client: Client, ana: Any
+) -> None:
+    end = timezone.now() + timedelta(hours=3)
+    token, old = issue(user=ana, name="short", expires_at=end)
+    asked = boss_client.get(url("rotate", token.pk))
+    assert offered(asked)[0] == "At once"
+    assert offered(asked)[1].startswith("After 1 hour, on ")
+    assert offered(asked)[2:] == [f"With the token, on {to_the_minute(end)}"]
+    assert 'value="86400"' in asked.content.decode()
+    assert 'name="seconds"' not in asked.content.decode()
+    late = rotate_form(token, grace="604800")
+    told = boss_client.post(url("rotate", token.pk), late).content.decode()
+    assert f"works until {to_the_minute(end)}." in told, "a choice that was offered stays good"
+    assert f"ends on {to_the_minute(end)}." in LogEntry.objects.get().get_change_message()
+    assert works(old.reveal())
+    shown = words(boss_client.get(url("change", token.pk)).content.decode())
+    assert to_the_minute(end + timedelta(days=6)) not in shown
+    assert words(shown).count(to_the_minute(end)) >= 2
+
+
+def test_a_secret_that_was_cut_off_is_offered_no_grace(boss_client: Client, issued: Issued) -> None:
+    token, _ = issued
+    end_secret(token, token.secrets.get().lookup)
+    asked = boss_client.get(url("rotate", token.pk))
+    assert offered(asked) == ["It has ended already"]
+    assert secrets_on(boss_client.post(url("rotate", token.pk), rotate_form(token, grace="0")))
+
+
+def test_graces_of_several_tokens_say_where_one_ends_sooner(
+    boss_client: Client, issued: Issued, ana: Any
+) -> None:
+    short, _ = issue(user=ana, name="short", expires_at=timezone.now() + timedelta(hours=3))
+    both = boss_client.post(url("changelist"), chosen("rotate_tokens", issued[0], short))
+    hour, day, week, own = offered(both)[1:]
+    assert "sooner" not in hour
+    assert all("with its token where that ends sooner" in each for each in (day, week))
+    assert "or with the token where that ends sooner" in own
+    longer, _ = issue(user=ana, name="long", expires_at=timezone.now() + timedelta(hours=4))
+    ending = boss_client.post(url("changelist"), chosen("rotate_tokens", short, longer))
+    assert offered(ending)[2:] == [
+        f"Each with its token, the last on {to_the_minute(longer.expires_at)}"
+    ]
 
 
 @pytest.mark.parametrize("seconds", ["-1", "1000000000", "abc", "", "1e3", "\0"])

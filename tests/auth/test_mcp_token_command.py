@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from mcp_app.audit.periods import to_the_minute
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.tokens import end_secret, issue
 from mcp_app.auth.verification import CredentialsInvalid, verify
@@ -102,6 +103,15 @@ def test_rotate_without_grace_ends_the_old_secret(issued: tuple[Token, Secret]) 
     run("rotate", str(token.pk), "--grace", "0")
     with pytest.raises(CredentialsInvalid):
         verify(secret.reveal())
+
+
+def test_rotate_says_when_the_old_secret_ends_and_never_later_than_its_token(ana: Any) -> None:
+    end = timezone.now() + timedelta(hours=3)
+    token, old = issue(user=ana, name="short", expires_at=end)
+    told = run("rotate", str(token.pk), "--grace", "86400")
+    before = f"The secret before it, {old.reveal()[:16]}_…,"
+    assert f"{before} works until {to_the_minute(end)}." in told
+    assert "is refused from now on." in run("rotate", str(token.pk), "--grace", "0")
 
 
 @pytest.mark.parametrize("grace", ["-1", "1000000000", "99999999999999999"])

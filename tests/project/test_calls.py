@@ -82,3 +82,12 @@ def test_the_log_the_overview_and_a_story_have_something_to_show() -> None:
         answer = browser.get(f"/admin/mcp_app/callevent/{page}")
         assert answer.status_code == 200
         assert "report-agent" in answer.content.decode()
+
+
+def test_nothing_is_used_before_it_is_made() -> None:
+    seed_calls(timezone.now())
+    for event in CallEvent.objects.exclude(token=None).select_related("token", "user"):
+        secret = event.token.secrets.get()
+        assert event.user.date_joined < event.created_at
+        assert event.token.created_at == secret.created_at < event.created_at
+        assert event.created_at <= secret.last_used_at

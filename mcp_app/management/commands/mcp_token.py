@@ -11,11 +11,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 from django.utils import timezone
 
+from mcp_app.audit.periods import to_the_minute
 from mcp_app.auth.hashing import Secret
 from mcp_app.auth.tokens import TokenRotationRefused, issue, revoke, rotate
 from mcp_app.auth.upkeep import Due, due, purge
 from mcp_app.conf import settings
-from mcp_app.models import Token
+from mcp_app.models import Token, TokenSecret
 from mcp_app.models.limits import unknown
 from mcp_app.signals import token_due
 
@@ -44,7 +45,7 @@ class Command(BaseCommand):
             type=int,
             default=settings.ROTATION_GRACE,
             metavar="SECONDS",
-            help="How long the old secret still works (default: %(default)s).",
+            help="How long the old secret still works, at most (default: %(default)s).",
         )
         _add_plain(rotating)
         _add_which(acts.add_parser("revoke", help="End a token with its next request."))
@@ -81,6 +82,9 @@ class Command(BaseCommand):
         token = _token(which)
         secret = rotate(token, grace=_span(seconds=grace))
         self._show(secret, f"New secret of token {token.pk} “{token.name}”:", plain)
+        if not plain:
+            for before in token.secrets.order_by("-id")[1:2]:
+                self.stdout.write(_ending(before))
 
     def _revoke(self, *, which: str, **options: Any) -> None:
         token = _token(which)
@@ -197,6 +201,14 @@ def _limits(token: Token) -> str:
     read_only = ["read only"] if token.read_only else []
     tools = [] if token.tools is None else _names("tools", token.tools) or ["no tools"]
     return ", ".join([*read_only, *tools]) or "no limits"
+
+
+def _ending(before: TokenSecret) -> str:
+    """Until when the secret works that was retired."""
+    ends_at = before.ends_at
+    if ends_at is None or ends_at <= timezone.now():
+        return f"The secret before it, {before}, is refused from now on."
+    return f"The secret before it, {before}, works until {to_the_minute(ends_at)}."
 
 
 def _line(token: Token) -> str:
