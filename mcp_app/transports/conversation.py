@@ -45,7 +45,6 @@ from mcp_app.transports.session_requests import SessionRequest
 from mcp_app.transports.stopping import stoppable
 from mcp_app.transports.watch import watch
 from mcp_app.work.crews import Ahead
-from mcp_app.work.delays import delays
 from mcp_app.work.lanes import READ, WRITE, Lane, beside_sync_code
 from mcp_app.work.workers import Place
 
@@ -65,9 +64,6 @@ _GRACE: Final = 1.0
 """Seconds that an async tool has to clean up after it was cancelled; then it is forgotten."""
 _SLACK: Final = 0.01
 """Seconds that a look comes after a deadline, lest it come just before."""
-_USUAL: Final = _LOOK + _SLACK
-"""Seconds until the first look at nearly every hop."""
-_usual: Final = delays(_USUAL)
 
 Hop = asyncio.Future[Step | Late]
 """A job in a lane, on its way."""
@@ -98,7 +94,6 @@ class Conversation:
         """What the loop does for the call: wait for a person's agreement, or run an async tool."""
         self._loop = asyncio.get_running_loop()
         self._looking: asyncio.TimerHandle | None = None
-        """The timer of a hop that is looked at again, or whose tool has less time than most."""
         self._cancellations: dict[int, Subscription] = {}
 
     async def answer(self) -> HttpReply | HttpStream:
@@ -148,7 +143,7 @@ class Conversation:
         step = hop.result()
         if isinstance(step, Late) or not self._is_answered_by(step):
             return None
-        self._look_no_more(hop)
+        self._look_no_more()
         answer = await self._opening(step)
         assert isinstance(answer, HttpReply), "what was answered opens no stream"
         return answer
@@ -402,22 +397,17 @@ class Conversation:
     def _submit(self, lane: Lane, job: Callable[[], Step], ahead: Ahead | None = None) -> Hop:
         place = Place(self._owner_in(lane))
         hop: Hop = lane.submit(job, place, ahead)
-        patience = self._patience()
-        if patience == _USUAL:
-            _usual.here().expect(hop, partial(self._look, hop, place))
-        else:
-            self._look_later(hop, place, patience)
+        self._look_later(hop, place)
         return hop
 
     async def _come_back(self, hop: Hop) -> Step:
         try:
             step = await hop
         finally:
-            self._look_no_more(hop)
+            self._look_no_more()
         return self._overdue() if isinstance(step, Late) else step
 
-    def _look_no_more(self, hop: Hop) -> None:
-        _usual.here().forget(hop)
+    def _look_no_more(self) -> None:
         if self._looking is not None:
             self._looking.cancel()
             self._looking = None
@@ -431,8 +421,8 @@ class Conversation:
             return cast("Hashable | None", self._inbound.caller.user.pk)
         return self._exchange.incoming.sender
 
-    def _look_later(self, hop: Hop, place: Place, patience: float) -> None:
-        self._looking = self._loop.call_later(patience, self._look, hop, place)
+    def _look_later(self, hop: Hop, place: Place) -> None:
+        self._looking = self._loop.call_later(self._patience(), self._look, hop, place)
 
     def _look(self, hop: Hop, place: Place) -> None:
         """Wait no longer for a tool that is overdue."""
@@ -442,7 +432,7 @@ class Conversation:
             place.give_up()
             hop.set_result(Late())
         else:
-            self._look_later(hop, place, self._patience())
+            self._look_later(hop, place)
 
     def _patience(self) -> float:
         """Seconds until it is worth a look whether the tool is overdue."""

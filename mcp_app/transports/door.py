@@ -19,7 +19,6 @@ from mcp_app.transports.endpoint import NOT_FOUND, endpoint_for, turn_away, unre
 from mcp_app.transports.feeding import feed
 from mcp_app.transports.incoming import JSON, HttpReply, HttpStream, Incoming
 from mcp_app.transports.live import LiveStream
-from mcp_app.work.delays import delays
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -28,7 +27,6 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _MOMENT: Final = 0.02
 """Seconds that an answer has before its line is watched."""
-_moment: Final = delays(_MOMENT)
 
 
 class ClientGone(Exception):
@@ -163,7 +161,8 @@ class _Line:
         self._answering = asyncio.current_task()
         self._is_last = False
         self._watching: asyncio.Task[None] | None = None
-        _moment.here().expect(self, self._begin)
+        loop = asyncio.get_running_loop()
+        self._beginning: asyncio.TimerHandle | None = loop.call_later(_MOMENT, self._begin)
 
     def last(self) -> None:
         """From here on the answer goes out whole; that its client leaves then is no matter."""
@@ -171,7 +170,9 @@ class _Line:
 
     def leave(self) -> None:
         """Watch no longer, and forget the watch: its end, a cancellation, would refer back here."""
-        _moment.here().forget(self)
+        if self._beginning is not None:
+            self._beginning.cancel()
+            self._beginning = None
         if self._watching is not None:
             self._watching.cancel()
             self._watching = None
@@ -189,6 +190,7 @@ class _Line:
             await asyncio.wait({watching})
 
     def _begin(self) -> None:
+        self._beginning = None
         self._watching = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:

@@ -15,7 +15,6 @@ import pytest
 
 from mcp_app.testing import MCPClient
 from mcp_app.transports import door
-from mcp_app.work.delays import delays
 from tests.interaction import wire
 from tests.interaction.conftest import LEGACY, MODERN, MakeToken, ready
 from tests.interaction.tools import server
@@ -61,7 +60,7 @@ def test_nothing_is_left_to_the_garbage_collector(client: MCPClient, tool: str) 
 def test_a_watch_that_never_came_to_look_is_not_left_either(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(door, "_moment", delays(0))
+    monkeypatch.setattr(door, "_MOMENT", 0)
 
     async def scenario() -> list[str]:
         with left_to_the_collector() as left:
