@@ -98,6 +98,35 @@ def test_a_broken_stream_is_resumed_where_it_broke_off(
     assert CallEvent.objects.get(tool="slow").outcome == "ok"
 
 
+def test_a_call_that_has_told_nothing_lets_its_client_go_at_once(
+    make_token: MakeToken, lanes: None, serve: Any
+) -> None:
+    go_on = threading.Event()
+
+    def leaves(ctx: Context) -> str:
+        ctx.close_stream(retry_ms=10)
+        assert go_on.wait(wire.PATIENCE)
+        return "done"
+
+    serve(leaves, read_only=True)
+    client = session_of(make_token())
+    application = wire.endpoint_application()
+
+    async def scenario() -> wire.Line:
+        line = wire.call(application, client, "leaves")
+        await line.end()
+        assert "retry: 10" in line.text
+        assert not go_on.is_set()
+        last = line.event_ids[-1]
+        again = wire.send(application, client, None, method="GET", last_event_id=last)
+        go_on.set()
+        await again.end()
+        return again
+
+    (response,) = async_to_sync(scenario)().events
+    assert response["result"]["content"][0]["text"] == "done"
+
+
 def test_nobody_resumes_the_stream_of_another_session(
     make_token: MakeToken, lanes: None, user: Any
 ) -> None:

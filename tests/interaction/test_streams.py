@@ -430,16 +430,21 @@ def test_a_stream_holds_one_response_and_ends(
     assert response["result"]["content"][0]["text"].startswith(text)
 
 
-def test_a_silent_stream_says_that_it_lives(
-    application: Any, client: MCPClient, serve: Serve, settings: Any
-) -> None:
+def silent(serve: Serve) -> tuple[str, threading.Event]:
+    """A tool that says nothing until it is released."""
     release = threading.Event()
 
     def quiet() -> str:
         assert release.wait(wire.PATIENCE)
         return "done"
 
-    name = serve(quiet, read_only=True)
+    return serve(quiet, read_only=True), release
+
+
+def test_a_silent_stream_says_that_it_lives(
+    application: Any, client: MCPClient, serve: Serve, settings: Any
+) -> None:
+    name, release = silent(serve)
 
     async def scenario() -> list[Any]:
         line = wire.call(application, client, name)
@@ -457,13 +462,7 @@ def test_a_silent_stream_says_that_it_lives(
 def test_the_first_silence_is_no_longer_than_the_others(
     application: Any, client: MCPClient, serve: Serve, settings: Any
 ) -> None:
-    release = threading.Event()
-
-    def quiet() -> str:
-        assert release.wait(wire.PATIENCE)
-        return "done"
-
-    name = serve(quiet, read_only=True)
+    name, release = silent(serve)
 
     async def scenario() -> float:
         loop = asyncio.get_running_loop()
