@@ -65,8 +65,8 @@ class _Insert:
     def __init__(self, connection: BaseDatabaseWrapper, count: int) -> None:
         self._connection = connection
         self._sql, parameters = _compiled(connection, count)
-        # PostgreSQL is given the values of each column together (UNNEST), others row by row.
         self._prepared = lru_cache(_REMEMBERED, typed=True)(self._prepare)
+        # PostgreSQL is given the values of each column together (UNNEST), others row by row.
         self._by_column = all(isinstance(parameter, list) for parameter in parameters)
         wanted = len(_FIELDS) if self._by_column else len(_FIELDS) * count
         # Where a database adds something of its own: the ORM.

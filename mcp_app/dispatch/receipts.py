@@ -1,6 +1,6 @@
 """What a recorder gives for an event: whether its row stands, known once it is committed.
 
-A `concurrent.futures.Future` does more than that, and costs a call ten times as much.
+A `concurrent.futures.Future` does more than that, and costs a call three times as much.
 """
 
 import logging
