@@ -144,16 +144,24 @@ def grace_choices(ends: Sequence[datetime | None], now: datetime) -> Choices:
     Args:
         ends: when each old secret ends by itself; None for never.
     """
+    usual = now + timedelta(seconds=settings.ROTATION_GRACE)
+    has_own = int(settings.ROTATION_GRACE) not in dict(GRACES)
     spans: Choices = []
     for seconds, label in GRACES:
         at = now + timedelta(seconds=seconds)
         sooner = [end for end in ends if end is not None and end <= at]
         if sooner and len(sooner) == len(ends):
-            return [*spans, (str(seconds), _by_itself(sooner, now))]
+            spans.append((str(seconds), _by_itself(sooner, now)))
+            # The project's usual span is offered whatever it is, unless it puts nothing off.
+            return [*spans, _own_span(ends)] if has_own and usual < max(sooner) else spans
         spans.append((str(seconds), _until(label, at, bool(sooner)) if seconds else label))
-    some_end = any(end is not None for end in ends)
-    own = _("After so many seconds, or with the token where that ends sooner:")
-    return [*spans, (CUSTOM, own if some_end else _("After so many seconds:"))]
+    return [*spans, _own_span(ends)]
+
+
+def _own_span(ends: Sequence[datetime | None]) -> tuple[str, Any]:
+    if all(end is None for end in ends):
+        return CUSTOM, _("After so many seconds:")
+    return CUSTOM, _("After so many seconds, or with the token where that ends sooner:")
 
 
 def _until(label: Any, at: datetime, or_sooner: bool) -> str:

@@ -96,6 +96,20 @@ def test_no_grace_is_offered_that_the_token_s_own_end_makes_untrue(
     assert words(shown).count(to_the_minute(end)) >= 2
 
 
+def test_the_project_s_own_usual_grace_is_offered_where_it_ends_before_the_token(
+    boss_client: Client, ana: Any, settings: Any
+) -> None:
+    settings.MCP_APP = {**settings.MCP_APP, "ROTATION_GRACE": 1800}
+    token, _ = issue(user=ana, name="short", expires_at=timezone.now() + timedelta(hours=3))
+    form = boss_client.get(url("rotate", token.pk)).context["form"]
+    assert (form["grace"].initial, form["seconds"].initial) == ("custom", 1800)
+    assert "custom" in dict(form.fields["grace"].choices)
+    nearly, _ = issue(user=ana, name="nearly", expires_at=timezone.now() + timedelta(minutes=9))
+    form = boss_client.get(url("rotate", nearly.pk)).context["form"]
+    assert (form["grace"].initial, form["seconds"].initial) == ("3600", None)
+    assert "custom" not in dict(form.fields["grace"].choices)
+
+
 def test_a_secret_that_was_cut_off_is_offered_no_grace(boss_client: Client, issued: Issued) -> None:
     token, _ = issued
     end_secret(token, token.secrets.get().lookup)
