@@ -1,9 +1,11 @@
 """Where the counts of sliding windows are kept: Django's cache.
 
 On Redis one script decides and counts in one step, by Redis's own clock: exact across processes
-and machines. On a cache of this process (`LocMemCache`) a lock does the same. On any other cache
-the count is raised first and lowered again by what is refused, with the cache's own atomic `incr`:
-never too many, though calls at the same instant may be refused that would just have fitted.
+and machines. Where that clock steps back over a window's start, it is taken to stand at that start
+until it is there again: no count is lost. On a cache of this process (`LocMemCache`) a lock does
+the same. On any other cache the count is raised first and lowered again by what is refused, with
+the cache's own atomic `incr`: never too many, though calls at the same instant may be refused that
+would just have fitted.
 """
 
 import threading
@@ -25,7 +27,9 @@ local limit, seconds, back = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV
 local window = math.floor(time / seconds)
 local held = redis.call('HMGET', KEYS[1], 'w', 'c', 'p')
 local last, current, previous = tonumber(held[1]), tonumber(held[2]) or 0, tonumber(held[3]) or 0
-if last ~= window then
+if last == window + 1 then
+  window, time = last, last * seconds
+elseif last ~= window then
   if last == window - 1 then previous = current else previous = 0 end
   current = 0
 end
@@ -89,6 +93,8 @@ def _seen_on_redis(redis: Any, name: str, rate: Rate) -> Count:
     now = seconds + microseconds / 1_000_000
     window, current, previous = (int(held or 0) for held in redis.hmget(name, "w", "c", "p"))
     gone = int(now // rate.seconds) - window
+    if gone == -1:
+        return Count(current, previous, 0.0)
     counts = {0: (current, previous), 1: (0, current)}.get(gone, (0, 0))
     return Count(*counts, now % rate.seconds)
 
