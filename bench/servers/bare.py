@@ -1,8 +1,11 @@
 """A bare ASGI application: the least that one stream of progress events can cost.
 
-It reads the request as far as it must to answer it, and formats each event by itself.
+It reads the request as far as it must to answer it, and formats each event by itself. As the tools
+that are measured beside it do, it leaves the event loop to others after each event, which thereby
+goes out by itself.
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -34,6 +37,7 @@ async def app(
     for done in range(count):
         event = _EVENT % (done, count)
         await send({"type": "http.response.body", "body": event, "more_body": True})
+        await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": _LAST % call["id"]})
 
 
