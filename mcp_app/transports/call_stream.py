@@ -54,6 +54,7 @@ class CallStream:
         self._work, self._notifications = work, notifications
         self._writer = _writer(inbound)
         self._hang_up, self._stop = hang_up, stop
+        self._can_part = isinstance(self._writer, StoringWriter)
         self._ended = False
 
     def end(self) -> None:
@@ -79,15 +80,14 @@ class CallStream:
     @property
     def _parted(self) -> bool:
         """Whether the call let its client go, who can come back for the rest."""
-        can_resume = isinstance(self._writer, StoringWriter)
-        return can_resume and self._notifications.retry_ms is not None
+        return self._can_part and self._notifications.retry_ms is not None
 
     async def _told(self) -> AsyncIterator[bytes]:
         silence, notifications = keep_alives(), self._notifications
         try:
             while not self._ended and not (self._work.done() and notifications.is_empty):
-                if told := await self._writer.written(notifications.take()):
-                    yield b"".join(told)
+                if told := notifications.take():
+                    yield b"".join(await self._writer.written(told))
                 if self._parted:
                     yield sse.retry(notifications.retry_ms or 0)
                     return

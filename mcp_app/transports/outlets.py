@@ -26,7 +26,9 @@ class Notifications:
         """Bytes of what waits."""
         self._is_told = False
         """Whether the loop knows, or will hear, that something waits."""
-        self._stirred = asyncio.Event()
+        self._is_stirred = False
+        self._waiter: asyncio.Future[None] | None = None
+        """The reader's, while it waits."""
         self._is_closed = False
         self.was_silent = False
         """Whether the last `stirred` ended because nothing was emitted for too long."""
@@ -54,7 +56,7 @@ class Notifications:
             self._loop.call_soon_threadsafe(self._heard)
 
     def _heard(self) -> None:
-        self._stirred.set()
+        self.wake()
         if self._is_closed:
             self._lose()
 
@@ -74,20 +76,24 @@ class Notifications:
 
     def _part(self, retry_ms: int) -> None:
         self.retry_ms = retry_ms
-        self._stirred.set()
+        self.wake()
 
     def wake(self, _: object = None) -> None:
         """End a wait although nothing was emitted."""
-        self._stirred.set()
+        self._is_stirred = True
+        if self._waiter is not None:
+            if not self._waiter.done():
+                self._waiter.set_result(None)
+            self._waiter = None
 
     def calm(self) -> None:
         """Have the next wait last until something is emitted or said, where nothing is by now."""
         if self.is_empty and self.retry_ms is None and not self.was_silent:
-            self._stirred.clear()
+            self._is_stirred = False
 
     def take(self) -> list[bytes]:
         """What was emitted since the last time."""
-        self._stirred.clear()
+        self._is_stirred = False
         return [data for data, _ in self._taken()]
 
     def _taken(self) -> list[tuple[bytes, Lost | None]]:
@@ -107,20 +113,8 @@ class Notifications:
         self.wake()
 
     async def stirred(self) -> None:
-        """Until something is emitted or said."""
+        """Until something is emitted or said; for one reader at a time."""
         self.was_silent = False
-        await self._stirred.wait()
-
-    async def wait(self, seconds: float) -> bool:
-        """Until something is emitted or `wake` is called; False after `seconds` of silence."""
-        return await stirs(self._stirred, seconds)
-
-
-async def stirs(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for `event`; False after so many seconds without it."""
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True
+        if not self._is_stirred:
+            self._waiter = self._loop.create_future()
+            await self._waiter

@@ -12,7 +12,7 @@ from mcp_app.protocol import sse
 from mcp_app.transports.about import About
 from mcp_app.transports.bus import LOST, bus
 from mcp_app.transports.incoming import HttpReply
-from mcp_app.transports.outlets import Notifications, stirs
+from mcp_app.transports.outlets import Notifications
 from mcp_app.transports.replay import Position, StoredStream, events_after, stored_topic
 from mcp_app.transports.watch import watch
 from mcp_app.work.lanes import READ
@@ -65,7 +65,7 @@ async def write_on(
     while not work.done() or not notifications.is_empty:
         await writer.written(notifications.take())
         if not work.done():
-            await notifications.wait(settings.KEEP_ALIVE)
+            await notifications.stirred()
     result = work.result()
     if isinstance(result, HttpReply) and result.body:
         await writer.written([result.body], is_last=True)
@@ -102,5 +102,15 @@ class ResumedStream:
                     yield sse.event(data, event_id=event_id)
                     if is_last:
                         return
-                if not await stirs(self._stirred, settings.KEEP_ALIVE):
+                if not await _stirs(self._stirred):
                     yield sse.COMMENT
+
+
+async def _stirs(event: asyncio.Event) -> bool:
+    """Wait for `event`; False after a keep-alive without it."""
+    try:
+        async with asyncio.timeout(settings.KEEP_ALIVE):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
