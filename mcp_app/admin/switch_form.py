@@ -4,6 +4,7 @@ from datetime import datetime, time, timedelta
 from typing import Any, ClassVar, Final
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -96,6 +97,12 @@ class SwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at 
         if "ending" in cleaned and "until" in cleaned:
             cleaned["until"] = self._end(cleaned["ending"], cleaned["until"])
         return cleaned
+
+    def _post_clean(self) -> None:
+        """What the model makes of a target that is refused already needs no saying."""
+        super()._post_clean()  # type: ignore[misc]
+        if "target" in self.errors:
+            self.errors.pop(NON_FIELD_ERRORS, None)
 
     def _end(self, ending: str, until: datetime | None) -> datetime | None:
         if ending != CUSTOM:

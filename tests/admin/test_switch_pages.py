@@ -82,6 +82,17 @@ def test_what_does_not_go_together_is_refused(boss_client: Client, kind: str) ->
     assert not Switch.objects.exists()
 
 
+@pytest.mark.parametrize("target", ["", "0", "999999"])
+def test_a_target_that_does_not_fit_is_one_error_beside_it(boss_client: Client, target: str) -> None:
+    told = {"kind": "off", "target": target, "reason": "It is broken.", "ending": "never"}
+    page = boss_client.post(ADD, told)
+    assert list(page.context["adminform"].form.errors) == ["target"]
+    past = {"ending": "custom", "until": "2020-01-01T00:00"}
+    page = boss_client.post(ADD, {**told, **past})
+    assert list(page.context["adminform"].form.errors) == ["target", "until"]
+    assert Switch.objects.count() == 0
+
+
 def test_an_end_in_the_past_and_no_reason_are_refused(boss_client: Client) -> None:
     past = {"until": "2001-01-01T00:00"}
     assert post(boss_client, "the server default", "maintenance", **past).status_code == 200
