@@ -105,6 +105,18 @@ class NoteForm(forms.ModelForm):  # type: ignore[type-arg]  # no subscript at ru
         fields: ClassVar = ["note"]
         widgets: ClassVar = TokenForm.Meta.widgets
 
+    def clean(self) -> dict[str, Any]:
+        """Refuse what was filled in while the token still worked: most of it would be lost."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if any(name in self.data for name in TokenForm.Meta.fields if name not in self.fields):
+            raise ValidationError(
+                gettext(
+                    "The token has ended meanwhile, so nothing was saved. "
+                    "Save again to change its note; the rest means nothing any more."
+                )
+            )
+        return cleaned
+
 
 class NewTokenForm(TokenForm):
     """Issue a token. `prefix` is chosen when the form is shown, so that it is answered once."""

@@ -83,7 +83,9 @@ def test_what_does_not_go_together_is_refused(boss_client: Client, kind: str) ->
 
 
 @pytest.mark.parametrize("target", ["", "0", "999999"])
-def test_a_target_that_does_not_fit_is_one_error_beside_it(boss_client: Client, target: str) -> None:
+def test_a_target_that_does_not_fit_is_one_error_beside_it(
+    boss_client: Client, target: str
+) -> None:
     told = {"kind": "off", "target": target, "reason": "It is broken.", "ending": "never"}
     page = boss_client.post(ADD, told)
     assert list(page.context["adminform"].form.errors) == ["target"]

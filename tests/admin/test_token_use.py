@@ -291,7 +291,12 @@ def test_a_token_that_is_over_looks_over_and_has_no_live_form(
         "_save",
     }
     sent = {"name": "alive", "tools_limit": "any", "expires_at": "2126-01-01T00:00", "note": "why"}
-    assert boss_client.post(url("change", token.pk), sent).status_code == 302
+    told = boss_client.post(url("change", token.pk), sent)
+    assert "The token has ended meanwhile, so nothing was saved." in text_of(told)
+    assert ">\nwhy</textarea>" in told.content.decode()
+    token.refresh_from_db()
+    assert (token.name, token.note, token.is_over) == ("laptop", "", True)
+    assert boss_client.post(url("change", token.pk), {"note": "why"}).status_code == 302
     token.refresh_from_db()
     assert (token.name, token.note, token.is_over) == ("laptop", "why", True)
 
