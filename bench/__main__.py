@@ -21,7 +21,7 @@ _SUITES: Final = {
     "ours": [*(target.name for target in OURS), *FACTS],
     "peers": [target.name for target in PEERS],
 }
-_PATIENCE: Final = 90.0
+_PATIENCE: Final = 180.0
 """Seconds that endurance has in a run of everything."""
 
 
