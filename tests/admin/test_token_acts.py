@@ -172,8 +172,13 @@ def test_a_revoked_token_looks_dead_and_keeps_what_it_was(
     assert not any(f'name="{field}' in page for field in ("name", "scopes", "tools", "expires_at"))
     secrets = {"secrets-TOTAL_FORMS": "0", "secrets-INITIAL_FORMS": "0"}
     changed = {"name": "alive", "scopes": ["rooms:write"], "note": "why", **secrets}
-    assert boss_client.post(url("change", token.pk), changed).status_code == 302
     before = (token.name, token.scopes)
+    refused = boss_client.post(url("change", token.pk), changed)
+    assert "so nothing was saved" in refused.content.decode()
+    token.refresh_from_db()
+    assert (token.name, token.scopes, token.note) == (*before, "")
+    noted = {"note": "why", **secrets}
+    assert boss_client.post(url("change", token.pk), noted).status_code == 302
     token.refresh_from_db()
     assert (token.name, token.scopes, token.note) == (*before, "why")
 
