@@ -60,6 +60,18 @@ export async function sticking(page) {
     .slice(0, 3).map((cell) => `words stick out: ${cell.textContent.trim()}`));
 }
 
+/** Tables that become cards where it is narrow, and do not: cells that say nothing of what they hold, or a frame that scrolls. */
+export async function uncarded(page) {
+  return page.evaluate(() => [...document.querySelectorAll(".mcp-scroll.mcp-cards")].flatMap((frame) => {
+    const nameless = [...frame.querySelectorAll("tbody :is(th, td):not([data-label], [colspan])")];
+    const narrow = getComputedStyle(frame.querySelector("tbody tr")).display === "block";
+    return [
+      ...nameless.slice(0, 3).map((cell) => `a cell without a label: ${cell.textContent.trim()}`),
+      ...(narrow && frame.scrollWidth > frame.clientWidth ? [`cards scroll sideways: ${frame.ariaLabel}`] : []),
+    ];
+  }));
+}
+
 /** Press Tab until what is named has the focus: what the keyboard cannot reach is a fault. */
 export async function reach(page, selector) {
   const wanted = await page.locator(selector).first().elementHandle();

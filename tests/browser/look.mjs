@@ -1,6 +1,6 @@
 // Opens each of the given pages, and looks at it light and dark, wide and narrow; prints what is wrong.
 // Given: pages (name: path), shots (a folder for pictures).
-import { given, main, overflow, signIn, sticking, unfit } from "./browser.mjs";
+import { given, main, overflow, signIn, sticking, uncarded, unfit } from "./browser.mjs";
 
 const VIEWS = [1280, 400].flatMap((width) => ["light", "dark"].map((scheme) => ({ width, scheme })));
 
@@ -17,7 +17,7 @@ async function look(page, name, { width, scheme }) {
   await page.emulateMedia({ colorScheme: scheme });
   // Colours fade from one scheme to the other.
   await page.evaluate(() => document.getAnimations().forEach((each) => each.finish()));
-  const wrong = [...(await unfit(page)), ...(await sticking(page))];
+  const wrong = [...(await unfit(page)), ...(await sticking(page)), ...(await uncarded(page))];
   const wide = await overflow(page);
   if (wide > 0) wrong.push(`${wide} pixels too wide`);
   await page.screenshot({ path: `${given.shots}/${name}-${width}-${scheme}.png`, fullPage: true });
